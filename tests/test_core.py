@@ -70,7 +70,8 @@ def test_what_needs_torch_says_which_extra_brings_it():
         "needs torch, which is not installed: pip install 'infoscope[torch]'."
     )
     assert second.endswith(
-        "make_critic needs torch, which is not installed: pip install 'infoscope[torch]'"
+        "make_critic needs torch, which is not installed: pip install "
+        "'infoscope[torch]'"
     )
 
 

@@ -135,7 +135,8 @@ def test_what_would_be_found(source):
     assert list(faults(source, "any.py"))
     assert not list(
         faults(
-            "torch.load(p, weights_only=True); np.load(p, allow_pickle=False); m.eval()",
+            "torch.load(p, weights_only=True); np.load(p, allow_pickle=False); "
+            "m.eval()",
             "any.py",
         )
     )

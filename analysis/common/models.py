@@ -163,7 +163,8 @@ def codes_of(model: torch.nn.Module, x: np.ndarray) -> Codes:
                 raise
             except (RuntimeError, ValueError, IndexError, TypeError) as error:
                 raise WrongShape(
-                    f"x must be what this {kind} takes (images are [n, channels, height, width]), got "
+                    f"x must be what this {kind} takes (images are [n, channels, "
+                    "height, width]), got "
                     f"shape {list(x.shape)}: {sentence(error)}"
                 ) from error
             batches.append(blocks)
@@ -181,12 +182,14 @@ def _require_images(x: np.ndarray) -> None:
     channels = 1, 3, 4
     if x.ndim == 4 and x.shape[-1] in channels and x.shape[1] not in channels:
         raise WrongShape(
-            f"x must be images [n, channels, height, width], got shape {list(x.shape)}, whose channels are last: give "
+            "x must be images [n, channels, height, width], got shape "
+            f"{list(x.shape)}, whose channels are last: give "
             "x.transpose(0, 3, 1, 2)."
         )
     if x.ndim > 2 and x.dtype != np.uint8 and x.size and x.min() >= 0 and x.max() >= 2:
         raise OutOfRange(
-            f"x must be images as bytes (uint8) or as shares of 1, got {x.dtype} from {x.min():g} to {x.max():g}: give "
+            f"x must be images as bytes (uint8) or as shares of 1, got {x.dtype} from "
+            f"{x.min():g} to {x.max():g}: give "
             "x.astype(np.uint8), or x / 255."
         )
 

@@ -28,7 +28,8 @@ TYPOGRAPHY = {
 SYMBOLS = "%\N{DEGREE SIGN}$\N{EURO SIGN}\N{POUND SIGN}\N{YEN SIGN}"
 NUMBER = r"(?:\d{1,3}(?:[.,' ]\d{2,3})*[.,' ]\d{3}|\d*)(?:[.,]\d*)?(?:[eE][-+]?\d+)?"
 QUANTITY = (
-    rf"(?P<bound>[<>~\u2264\u2265]?=?) ?(?P<sign>[-+]?)(?P<currency>[{SYMBOLS}]?) ?(?=[.,]?\d)(?P<number>{NUMBER}) ?"
+    rf"(?P<bound>[<>~\u2264\u2265]?=?) ?(?P<sign>[-+]?)(?P<currency>[{SYMBOLS}]?) "
+    rf"?(?=[.,]?\d)(?P<number>{NUMBER}) ?"
     rf"(?P<unit>(?:(?:[^\W\d_]|[{SYMBOLS}])\S{{0,11}})?)"
 )
 SHOWS = {  # numbers in which a sign can only be the decimal one
@@ -40,7 +41,8 @@ MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
 CLOCK = r"\d\d?:\d\d(?::\d\d(?:\.\d+)?)? ?(?:[ap]m)?"
 NUMERIC_DATE = r"(\d\d?)([-/.])(\d\d?)[-/.](?:\d\d){1,2}"
 DATE = (
-    rf"(?i)(?:\d{{4}}[-/.](?:0?[1-9]|1[0-2])(?:[-/.]\d\d?)?|{NUMERIC_DATE}|\d\d?\.?[ -]{MONTH}[ -](?:\d\d){{1,2}}"
+    rf"(?i)(?:\d{{4}}[-/.](?:0?[1-9]|1[0-2])(?:[-/.]\d\d?)?|{NUMERIC_DATE}|\d\d?\.?[ "
+    rf"-]{MONTH}[ -](?:\d\d){{1,2}}"
     rf"|{MONTH} \d\d?,? \d{{4}})(?:[T ]{CLOCK} ?(?:Z|UTC|[-+]\d\d:?\d\d)?)?"
 )
 
@@ -246,5 +248,8 @@ def _elapsed(moments: pd.Series) -> tuple[pd.Series, str]:
             f"as days since {first:%Y-%m-%d} (ANGLES=NAME:365.25 for the time of year)"
         )
         return (moments - first) / DAY, unit
-    unit = f"as hours since {first:%Y-%m-%d %H:%M} (ANGLES=NAME:24 for the time of day, NAME:8766 of year)"
+    unit = (
+        f"as hours since {first:%Y-%m-%d %H:%M} (ANGLES=NAME:24 for the time of day, "
+        "NAME:8766 of year)"
+    )
     return (moments - first) / HOUR, unit

@@ -163,7 +163,10 @@ ASKED = {  # in each experiment
     "screen": "Own data: which columns of a table depend on a target, or on each other?",
 }
 GRADES = "Grade A: narrow, B: wide, C: the data differ from everything simulated."
-CONDITIONS = "conditions: what is shared beyond them; PREFIX*: all columns whose names start with PREFIX"
+CONDITIONS = (
+    "conditions: what is shared beyond them; PREFIX*: all columns whose names start "
+    "with PREFIX"
+)
 SIDES = {
     "x": "PREFIX*: all columns whose names start with PREFIX; default: array x, or all other columns",
     "y": "default: y",
@@ -189,7 +192,10 @@ def options(sides: Mapping[str, str] = SIDES) -> list[click.Option]:
         option(
             "data",
             default="",
-            help="a .csv, .xlsx, .parquet or .npz, or examples/NAME: genes, spikes, survey",
+            help=(
+                "a .csv, .xlsx, .parquet or .npz, or examples/NAME: genes, spikes, "
+                "survey"
+            ),
         ),
         *(
             option(name, default="", metavar="NAMES", help=text)
@@ -455,7 +461,8 @@ def read(
     y = list(y) or ["y"] * ("y" in arrays)
     if not y:
         raise UnknownName(
-            f"Y must name what x is measured against, among {_some(arrays)}, got nothing."
+            f"Y must name what x is measured against, among {_some(arrays)}, got "
+            "nothing."
         )
     y = _named(y, arrays, {groups, time, *x, *given})
     conditions = _named(given, arrays, {groups, time, *x, *y})
@@ -505,7 +512,8 @@ def _require_apart(conditions: Sequence[str], **others: str | Sequence[str]) -> 
         for name in _as_list(names):
             if name in conditions:
                 raise Conflict(
-                    f"GIVEN must name columns that {option_name} does not name, got {name!r}."
+                    f"GIVEN must name columns that {option_name} does not name, got "
+                    f"{name!r}."
                 )
     repeated = [name for name in conditions if conditions.count(name) > 1]
     if repeated:
@@ -535,7 +543,8 @@ def read_representation(
     arrays = table.columns
     if not targets:
         raise UnknownName(
-            f"{named} must name the variables that blocks may carry, among {_some(arrays)}, got nothing."
+            f"{named} must name the variables that blocks may carry, among "
+            f"{_some(arrays)}, got nothing."
         )
     other_names = {*targets, domain, groups}
     words = x or [name for name in arrays if name not in other_names]
@@ -584,7 +593,8 @@ def _numbers(name: str, values: Any, wrapper: Wrapper | None) -> Any:
         first = np.asarray(values)[0]
         how = "leave it out, or name it in DISCRETE="
         raise UnknownName(
-            f"X must name columns of numbers, got {name!r}, whose first row is {first}: {how}."
+            f"X must name columns of numbers, got {name!r}, whose first row is "
+            f"{first}: {how}."
         )
     return values
 
@@ -683,7 +693,8 @@ def read_labels(
     arrays = table.columns
     if not target:
         raise UnknownName(
-            f"TARGET must name the column of labels, among {_some(arrays)}, got nothing."
+            f"TARGET must name the column of labels, among {_some(arrays)}, got "
+            "nothing."
         )
     names: list[str] = []
     if x or not has_model:
@@ -767,7 +778,8 @@ def _wrappers(
                 )
             if name in wrappers:
                 raise Conflict(
-                    f"ANGLES, CONTINUOUS and DISCRETE must name different columns, got {name!r} twice."
+                    "ANGLES, CONTINUOUS and DISCRETE must name different columns, "
+                    f"got {name!r} twice."
                 )
             wrappers[name] = wrapper
     unclear = [
@@ -793,7 +805,8 @@ def _angle(word: str) -> tuple[str, Wrapper]:
         value = math.nan
     if not name or after_pi or not 0 < value < math.inf:
         raise OutOfRange(
-            f"ANGLES must be NAME:PERIOD, a period above 0, such as axis:180 or phase:2pi, got {word!r}."
+            "ANGLES must be NAME:PERIOD, a period above 0, such as axis:180 or "
+            f"phase:2pi, got {word!r}."
         )
     return name, partial(Angle, period=value)
 
@@ -831,7 +844,8 @@ def _x_names(
     doubled = ", ".join(name for name in names if name in other_names)
     if doubled or not names:
         raise UnknownName(
-            f"X must name columns that no other option names, got {doubled or 'nothing'}."
+            "X must name columns that no other option names, got "
+            f"{doubled or 'nothing'}."
         )
     return names
 
@@ -853,7 +867,8 @@ def _require(table: FileTable, **given: str | Sequence[str]) -> None:
             how = f" ({table.summary})" if table.understood else ""
             meant = nearest(unknown[0], arrays)
             raise UnknownName(
-                f"{option_name} must name columns among {_some(arrays)}, got {got}{how}{meant}"
+                f"{option_name} must name columns among {_some(arrays)}, got "
+                f"{got}{how}{meant}"
             )
         for name in _as_list(names):
             shape = np.shape(arrays[name])
@@ -919,7 +934,8 @@ def _gaps(
         counts = [f"column {name!r} must have no missing values, got {count:,} of {len(gaps):,}"
                   for name, count in gaps.sum().items()]  # fmt: skip
         raise MissingValues(
-            f"{'; '.join(counts)}: leave out these rows, or columns that lack many values."
+            f"{'; '.join(counts)}: leave out these rows, or columns that lack many "
+            "values."
         )
     return gaps
 

@@ -98,7 +98,10 @@ class FileTable:
 
     def problem(self, name: str) -> str:
         """A sentence on a column with a problem."""
-        return f"column {name!r} must hold numbers or categories, got {self.problems[name]}"
+        return (
+            f"column {name!r} must hold numbers or categories, got "
+            f"{self.problems[name]}"
+        )
 
 
 def read_file(path: Path, options: ReadOptions = LENIENT) -> FileTable:
@@ -133,12 +136,14 @@ def read_file(path: Path, options: ReadOptions = LENIENT) -> FileTable:
         digest = digest_of(path)
     except OSError as error:
         raise UnreadableFile(
-            f"DATA must be a file that can be read, got {str(path)!r}: {error.strerror}."
+            f"DATA must be a file that can be read, got {str(path)!r}: "
+            f"{error.strerror}."
         ) from None
     first_column = next(iter(columns.values()), [])
     if kind != ARRAYS and len(first_column) == 0:
         raise InvalidInput(
-            f"DATA must have rows, got none in {str(path)!r}, only {len(columns)} names of columns."
+            f"DATA must have rows, got none in {str(path)!r}, only {len(columns)} "
+            "names of columns."
         )
     problems: dict[str, str] = {}
     if not options.strict:
@@ -242,7 +247,8 @@ def _strict_columns(path: Path, text: str) -> dict[str, Any]:
     names = [name for name in next(_fields(text, ",")) if name]
     if len(set(names)) < len(names):
         raise Conflict(
-            f"columns must have different names, but {mode(names)!r} is there more than once"
+            f"columns must have different names, but {mode(names)!r} is there more "
+            "than once"
         )
     return dict(pd.read_csv(io.StringIO(text)).items())
 
@@ -338,7 +344,8 @@ def _is_header(cells: pd.DataFrame) -> bool:
     if texts and not recurring and not are_many:
         how = "ARGS='--header 1' or ARGS='--header 0'"
         raise UnreadableFile(
-            f"its first line, with {numbers[0]}, may hold names or be a row: {how} decides"
+            f"its first line, with {numbers[0]}, may hold names or be a row: {how} "
+            "decides"
         )
     return False
 

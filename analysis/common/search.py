@@ -81,8 +81,10 @@ def best_trials(
     complete = (trials["outcome"] == COMPLETE).sum()
     stopped = (trials["outcome"] == STOPPED).sum()
     explanation = (
-        f"The best {len(top)} of {len(trials)} trials ({complete} to their end, {stopped} "
-        "stopped early), each of one training. The best of many noisy trials is partly lucky: repeat it with other "
+        f"The best {len(top)} of {len(trials)} trials ({complete} to their end, "
+        f"{stopped} "
+        "stopped early), each of one training. The best of many noisy trials is "
+        "partly lucky: repeat it with other "
         "seeds."
     )
     draw = None

@@ -56,7 +56,10 @@ class Claim(NamedTuple):
     evidence: str
 
     def __str__(self) -> str:
-        return f"Claim: {self.statement.rstrip('.')}: {self.verdict} ({self.evidence.rstrip('.')})."
+        return (
+            f"Claim: {self.statement.rstrip('.')}: {self.verdict} "
+            f"({self.evidence.rstrip('.')})."
+        )
 
 
 @dataclass(frozen=True)
@@ -189,7 +192,8 @@ class Analysis:
         options = [
             profile_option("the profile whose runs to read, as recorded"),
             set_option(
-                "only the cells of these settings, in files of their own: 'depths=1,2 seeds=0,1'"
+                "only the cells of these settings, in files of their own: 'depths=1,2 "
+                "seeds=0,1'"
             ),
             *self.options,
         ]
@@ -271,7 +275,8 @@ def _analysed(
             raise
         columns = [column for column in runs if column not in COLUMNS]
         raise UnknownName(
-            f"column {name!r} is recorded by no cell; there are {', '.join(columns)}{nearest(name, columns)}"
+            f"column {name!r} is recorded by no cell; there are "
+            f"{', '.join(columns)}{nearest(name, columns)}"
         ) from error
 
 

@@ -116,8 +116,10 @@ def made_of(runs: pd.DataFrame) -> str:
     steps = " or ".join(f"{count:,}" for count in counts)
     data = {tags.get("infoscope.data", newest["data"]) for tags in runs["tags"]}
     return (
-        f"Profile {newest['profile']}: {', '.join(sorted(data))}; {newest['latents']} latents, {steps} steps. Exact "
-        f"log-marginals over all images, {newest['draws']:,} draws; BetaVAE by {newest['votes']:,} training votes; "
+        f"Profile {newest['profile']}: {', '.join(sorted(data))}; {newest['latents']} "
+        f"latents, {steps} steps. Exact "
+        f"log-marginals over all images, {newest['draws']:,} draws; BetaVAE by "
+        f"{newest['votes']:,} training votes; "
         f"scores of means by {newest['items']:,} items; code {versions(runs)}."
     )
 

@@ -100,8 +100,10 @@ def scores(runs: pd.DataFrame, words: list[str]) -> Result:
             falls[f"{name}, {attack} attack"] = changes(part, strongest, "unibound")
     caption = [
         f"UniBound changes under the strongest attack: {changes_text(falls)}.",
-        "Mean over evaluations ± its standard error, given the training. The votes of BetaVAE and FactorVAE are of "
-        "draws of the attacked posterior, the rest is exact up to draws. An attack of strength 0 adds latents of pure "
+        "Mean over evaluations ± its standard error, given the training. The votes of "
+        "BetaVAE and FactorVAE are of "
+        "draws of the attacked posterior, the rest is exact up to draws. An attack of "
+        "strength 0 adds latents of pure "
         "noise: only FactorVAE, in which they vote too, can detect it.",
         *words,
     ]
@@ -219,9 +221,12 @@ def bounds(runs: pd.DataFrame, words: list[str]) -> Result:
     first = next(iter(titles))
     least = replicated(runs.loc[runs["alpha"] == strongest, f"{first}_low"])
     caption = [
-        f"With alpha {strongest:g}, the most, at least {with_interval(least, form='.3f')} of H(y) is held uniquely.",
-        "Lower to upper bound, shares of H(y), means over factors and evaluations ± standard error over evaluations. "
-        "As published: each bound at its own best latent; at one latent: all at the one with most information.",
+        f"With alpha {strongest:g}, the most, at least "
+        f"{with_interval(least, form='.3f')} of H(y) is held uniquely.",
+        "Lower to upper bound, shares of H(y), means over factors and evaluations ± "
+        "standard error over evaluations. "
+        "As published: each bound at its own best latent; at one latent: all at the "
+        "one with most information.",
     ]
     if cells.loc[is_excess, "cell"].any():
         caption.append(CROSSED)

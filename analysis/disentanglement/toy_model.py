@@ -66,7 +66,8 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     runs, left_out = latest(runs, ("draws",))
     levels = ", ".join(f"{noise:g}" for noise in sorted(set(runs["noise"])))
     words = [
-        f"Profile {newest['profile']}: {newest['draws']:,} draws, {runs['seed'].nunique()} seeds, noise "
+        f"Profile {newest['profile']}: {newest['draws']:,} draws, "
+        f"{runs['seed'].nunique()} seeds, noise "
         f"{levels}; generated data; code {versions(runs)}.",
         *left_out,
     ]
@@ -107,16 +108,21 @@ def table1(runs: pd.DataFrame, words: list[str]) -> Result:
     wrong = figures[is_wrong]
     largest = error[is_wrong].abs().max() if len(wrong) else 0.0
     caption = [
-        f"{len(wrong)} of {len(figures)} printed values differ from the exact ones, by {largest:.3f} bits at most "
+        f"{len(wrong)} of {len(figures)} printed values differ from the exact ones, "
+        f"by {largest:.3f} bits at most "
         "(no sampling error: both are formulas).",
-        "Toy model (Tokui & Sato 2021, section 5.1): y standard normal, z given y normal around it. Bits, not "
-        "normalised; alpha inf is the limit. Estimated: mean over seeds ± standard error; a largest of estimates is "
-        "biased upwards where several latents are equal. Weaker attacks are in the figure.",
+        "Toy model (Tokui & Sato 2021, section 5.1): y standard normal, z given y "
+        "normal around it. Bits, not "
+        "normalised; alpha inf is the limit. Estimated: mean over seeds ± standard "
+        "error; a largest of estimates is "
+        "biased upwards where several latents are equal. Weaker attacks are in the "
+        "figure.",
     ]
     for (score, attack), members in wrong.groupby(["score", "attack"]):
         factors = ", ".join(str(count) for count in sorted(set(members["factors"])))
         caption.append(
-            f"Printed and exact differ: {SCORES[score]} under the {attack} attack, factors {factors}."
+            f"Printed and exact differ: {SCORES[score]} under the {attack} attack, "
+            f"factors {factors}."
         )
     draw_scores = functools.partial(draw, figures)
     title = "Printed and exact values"
@@ -263,13 +269,20 @@ def agreement(runs: pd.DataFrame, words: list[str]) -> Result:
         "|z| above 1.96": ("beyond_95", "{:.1%}"),
     }
     text = text_of(figures, ["attack", "factors", "runs", "compared"], columns)
-    evidence = f"the largest of {total:,} differences is {largest:.2f} standard errors (limit {limit:.2f})."
+    evidence = (
+        f"the largest of {total:,} differences is {largest:.2f} standard errors "
+        f"(limit {limit:.2f})."
+    )
     caption = [
         f"Estimates and closed forms: {evidence}",
-        "Every mutual information of a factor and one latent, all others or all, estimated and exact: the difference "
-        "in standard errors. Those of one run share their draws, so that their count is not one of independent tests.",
-        f"{total:,} comparisons; by chance alone, one of them is beyond {limit:.2f} standard errors with a probability "
-        f"of at most {ALARM:.0%} (union bound, normal errors). Estimates without spread (of latents that are only "
+        "Every mutual information of a factor and one latent, all others or all, "
+        "estimated and exact: the difference "
+        "in standard errors. Those of one run share their draws, so that their count "
+        "is not one of independent tests.",
+        f"{total:,} comparisons; by chance alone, one of them is beyond {limit:.2f} "
+        "standard errors with a probability "
+        f"of at most {ALARM:.0%} (union bound, normal errors). Estimates without "
+        "spread (of latents that are only "
         f"noise) are off by at most {without_spread:.1e} bits.",
         *words,
     ]
@@ -326,9 +339,12 @@ def decomposition(runs: pd.DataFrame, words: list[str]) -> Result:
     )
     caption = [
         f"The Gaussian decomposition and the six bounds: {evidence}",
-        "Lower to upper bound: Gaussian decomposition (Venkatesh et al. 2023), exact, bits, means over factors at the "
-        "latent with most information about each. A factor is one number, so the redundancy is the lesser information "
-        "(Barrett 2015): unique and synergistic information are at their lower bounds, and UniBound is what is unique. "
+        "Lower to upper bound: Gaussian decomposition (Venkatesh et al. 2023), exact, "
+        "bits, means over factors at the "
+        "latent with most information about each. A factor is one number, so the "
+        "redundancy is the lesser information "
+        "(Barrett 2015): unique and synergistic information are at their lower "
+        "bounds, and UniBound is what is unique. "
         "Weaker attacks are in the figures.",
         *words,
     ]
@@ -370,7 +386,10 @@ def draw(figures: pd.DataFrame, *paths: Path) -> None:
     attacked = figures[(figures["attack"] != "none") & np.isfinite(figures["alpha"])]
     if attacked.empty:
         attacked = figures[figures["attack"] == "none"]
-    title = "line: exact; points: estimated ± standard error over seeds; dotted: as printed, where that differs"
+    title = (
+        "line: exact; points: estimated ± standard error over seeds; dotted: as "
+        "printed, where that differs"
+    )
     groups = itertools.product(attacked["attack"].unique(), SCORES)
     settings = {"title": title, "dpi": 130, "sharey": True}
     for axis, (attack, score) in panel_by_panel(

@@ -44,10 +44,13 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
         sorted({tags.get("infoscope.data", newest["data"]) for tags in trials["tags"]})
     )
     notes = [
-        f"Trials are judged during training by {LABELS[criterion]}. Scores are measured at the end by other draws; ± "
+        f"Trials are judged during training by {LABELS[criterion]}. Scores are "
+        "measured at the end by other draws; ± "
         "is the error of this measurement.",
-        f"Profile {newest['profile']}: {data}; up to {newest['steps']:,} steps; judged by {newest['judging_draws']:,} "
-        f"draws, measured by {newest['draws']:,}; seed {newest['seed']}; code {versions(trials)}.",
+        f"Profile {newest['profile']}: {data}; up to {newest['steps']:,} steps; "
+        f"judged by {newest['judging_draws']:,} "
+        f"draws, measured by {newest['draws']:,}; seed {newest['seed']}; code "
+        f"{versions(trials)}.",
     ]
     title = f"{CRITERIA[criterion]} when last judged"
     finding = advice(trials, by)
@@ -64,8 +67,10 @@ def advice(trials: pd.DataFrame, by: str) -> str:
     if best["model"] in WEIGHTS:
         weight = f"{WEIGHTS[best['model']]} {best['weight']:.3g} and "
     return (
-        f"Use {weight}a learning rate of {best['learning_rate']:.2g} for {best['model']} on these data: the best of "
-        f"{len(trials)} trials, each of one training, so that another seed may choose others."
+        f"Use {weight}a learning rate of {best['learning_rate']:.2g} for "
+        f"{best['model']} on these data: the best of "
+        f"{len(trials)} trials, each of one training, so that another seed may choose "
+        "others."
     )
 
 

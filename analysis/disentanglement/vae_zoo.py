@@ -58,8 +58,10 @@ from sweeps.disentanglement.settings import DATA_FIELDS, EFFORT, MODELS, WITHOUT
 SETTING = (*DATA_FIELDS, "latents", "channels", "hidden", *EFFORT)
 UNIT = "of H(y)"
 ESTIMATED = (
-    "MIG, UniBound and bounds of the plain autoencoder (ae) are nearest-neighbour estimates: they are biased, can "
-    "contradict one another (a lower bound above its upper one), and do not compare with the exact ones."
+    "MIG, UniBound and bounds of the plain autoencoder (ae) are nearest-neighbour "
+    "estimates: they are biased, can "
+    "contradict one another (a lower bound above its upper one), and do not compare "
+    "with the exact ones."
 )
 
 
@@ -135,9 +137,12 @@ def scores(runs: pd.DataFrame, words: list[str]) -> Result:
         for _, row in unibound.iterrows()
     ]
     caption = [
-        f"One latent alone holds this share of a factor's entropy (UniBound): {', '.join(ranked)} (± over trainings).",
-        "Mean over trainings ± its standard error. Better half: each score is the mean of its better half of "
-        "trainings, as published for JointVAE, and is therefore biased upwards. -: not defined in some training, "
+        "One latent alone holds this share of a factor's entropy (UniBound): "
+        f"{', '.join(ranked)} (± over trainings).",
+        "Mean over trainings ± its standard error. Better half: each score is the "
+        "mean of its better half of "
+        "trainings, as published for JointVAE, and is therefore biased upwards. -: "
+        "not defined in some training, "
         "which diverged or whose latents carry no information.",
         *words,
     ]
@@ -194,7 +199,8 @@ def trend(runs: pd.DataFrame) -> Claim:
     low = np.tanh(z - margin)
     high = np.tanh(z + margin)
     evidence = (
-        f"rank correlation {rho:+.2f} (95 % interval {low:+.2f} to {high:+.2f}, {len(runs)} trainings), taken for "
+        f"rank correlation {rho:+.2f} (95 % interval {low:+.2f} to {high:+.2f}, "
+        f"{len(runs)} trainings), taken for "
         "similar above 0.5."
     )
     return Claim(statement, verdict(-high, -low, -0.5), evidence)
@@ -257,13 +263,19 @@ def bounds(runs: pd.DataFrame, words: list[str]) -> Result:
     ]
     best = unique.loc[unique["low"].idxmax()]
     caption = [
-        f"{best['name']} holds most uniquely: at least {plus_minus(best['low'], best['low_error'])} and at most "
-        f"{plus_minus(best['high'], best['high_error'])} of H(y) ({best['runs']} trainings).",
-        "Lower to upper bound of the unique (U), redundant (R) and synergistic or complementary (C) information of one "
-        "latent about a factor, against all other latents; shares of H(y), means over factors and trainings ± standard "
+        f"{best['name']} holds most uniquely: at least "
+        f"{plus_minus(best['low'], best['low_error'])} and at most "
+        f"{plus_minus(best['high'], best['high_error'])} of H(y) ({best['runs']} "
+        "trainings).",
+        "Lower to upper bound of the unique (U), redundant (R) and synergistic or "
+        "complementary (C) information of one "
+        "latent about a factor, against all other latents; shares of H(y), means over "
+        "factors and trainings ± standard "
         "error over trainings.",
-        "As published: the largest over latents for each bound by itself, so that the bounds of a factor may come from "
-        "three latents and do not add up. At one latent: all at the one with most information about it. "
+        "As published: the largest over latents for each bound by itself, so that the "
+        "bounds of a factor may come from "
+        "three latents and do not add up. At one latent: all at the one with most "
+        "information about it. "
         "Total correlation, and information about the image, need a density.",
     ]
     if any(excess):
@@ -323,19 +335,23 @@ def trainings(runs: pd.DataFrame, model: str, words: list[str]) -> Result:
     intervals = []
     for score, part in of_paper.items():
         intervals.append(
-            f"{SCORES[score]} {percent(part.share)} ({percent(part.low)} to {percent(part.high)})"
+            f"{SCORES[score]} {percent(part.share)} ({percent(part.low)} to "
+            f"{percent(part.high)})"
         )
     evidence = "; ".join(intervals)
     caption = [
         f"Share of the variance that is due to training, 95 % interval: {evidence}.",
-        f"Every training of {model}: mean over its evaluations ± standard error over evaluations. Last row: the share "
-        "of the variance that is between trainings (one-way random effects), the rest is between evaluations.",
+        f"Every training of {model}: mean over its evaluations ± standard error over "
+        "evaluations. Last row: the share "
+        "of the variance that is between trainings (one-way random effects), the rest "
+        "is between evaluations.",
         *words,
     ]
     claim = Claim(
         f"The scores of {model} vary because of training, not of evaluation.",
         verdict_of_all([part.verdict for part in of_paper.values()]),
-        f"share of the variance between trainings, 95 % interval: {evidence}; confirmed where all are above half.",
+        f"share of the variance between trainings, 95 % interval: {evidence}; "
+        "confirmed where all are above half.",
     )
     draw = functools.partial(draw_trainings, chosen)
     return Result("trainings", figures, text, caption, draw, [claim])
@@ -374,9 +390,12 @@ def elsewhere(runs: pd.DataFrame, words: list[str]) -> Result:
     }
     text = text_of(figures, ["model"], columns)
     caption = [
-        f"{is_same.sum()} of {len(figures)} published scores are of our setting, as far as it is stated.",
-        "Scores published elsewhere: ± is their standard deviation over trainings as printed. Ours: mean over "
-        "trainings ± standard error. The scores of Tokui & Sato 2021 are published as box plots only.",
+        f"{is_same.sum()} of {len(figures)} published scores are of our setting, as "
+        "far as it is stated.",
+        "Scores published elsewhere: ± is their standard deviation over trainings as "
+        "printed. Ours: mean over "
+        "trainings ± standard error. The scores of Tokui & Sato 2021 are published as "
+        "box plots only.",
         *words,
     ]
     places = figures["model"] + ", weight " + text["weight"] + ", " + figures["source"]
@@ -415,7 +434,10 @@ def draw_bars(figures: pd.DataFrame, *paths: Path) -> None:
     places = figures["where"].unique()
     names = list(figures["name"].unique())
     size = (max(7.5, 1.5 * len(names) * len(places) + 1.5), 3.8)
-    title = "lower bound (grey), up to the upper bound (orange); ± standard error over trainings"
+    title = (
+        "lower bound (grey), up to the upper bound (orange); ± standard error over "
+        "trainings"
+    )
     with sheet(paths, 1, len(places), size, 130, title=title, sharey=True) as axes:
         for axis, where in zip(axes[0], places):
             bars = figures[figures["where"] == where].set_index(["name", "term"])

@@ -127,10 +127,13 @@ class Evidence:
         text = figures_text(figures, by, UNSEEN)
         gaps = figures["training_minus_held_out_bits"].dropna()
         sentences = [
-            f"The estimate on the items of the training is {gaps.median():+.3f} bits from that on unseen pairs (median "
+            f"The estimate on the items of the training is {gaps.median():+.3f} bits "
+            "from that on unseen pairs (median "
             f"of {len(gaps)} estimates, range {gaps.min():+.3f} to {gaps.max():+.3f}).",
-            "Estimates (bits) on training batches and, by the trained critic, on fresh pairs of items held out of the "
-            "training. Gap: last tenth of the training batches minus unseen pairs at the same batch size; it is the "
+            "Estimates (bits) on training batches and, by the trained critic, on "
+            "fresh pairs of items held out of the "
+            "training. Gap: last tenth of the training batches minus unseen pairs at "
+            "the same batch size; it is the "
             "part of the estimate that is due to having trained on the items.",
         ]
         return self.result(
@@ -173,7 +176,8 @@ class Benchmark:
         )
         if is_decoding.all():
             raise InvalidInput(
-                f"kind must not be {DECODING} in all {len(runs)} runs; some must have trained a critic."
+                f"kind must not be {DECODING} in all {len(runs)} runs; some must have "
+                "trained a critic."
             )
         trained, left_out = latest_setting(runs[~is_decoding], self.axes)
         decoded, _ = latest_setting(runs[is_decoding], self.axes)

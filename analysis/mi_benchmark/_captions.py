@@ -16,9 +16,11 @@ EMBEDDED = {
 # pattern in the name of a pool of texts -> how its items were used before
 TEXT_POOLS = {
     "imdb-(bert|roberta)":
-        "20 % of the published embeddings are held out of the training; the paper trains on all of them",
+        "20 % of the published embeddings are held out of the training; the paper "
+        "trains on all of them",
     "generated-sentences|small-|hub:":
-        "the encoder of the texts was fine-tuned on the labels of all items, so 'unseen' means unseen by the critic "
+        "the encoder of the texts was fine-tuned on the labels of all items, so "
+        "'unseen' means unseen by the critic "
         "and by the decoder",
 }  # fmt: skip
 CURVES_ONLY = (
@@ -47,9 +49,12 @@ def describe_setting(runs: pd.DataFrame) -> str:
     is_rounded = "precision" in runs and (runs["precision"] == "bf16").all()
     products = ", products of bfloat16 numbers" if is_rounded else ""
     return (
-        f"Profile {profiles(runs)}: {values('steps')} steps of batch {values('batch')} per true MI, "
-        f"{values('critic')} critic of width {values('width')}{products}, Adam {values('learning_rate')}, "
-        f"{values('sources')} sources. Data {values('pool')}; seeds {values('seed')}; code {versions(runs)}."
+        f"Profile {profiles(runs)}: {values('steps')} steps of batch "
+        f"{values('batch')} per true MI, "
+        f"{values('critic')} critic of width {values('width')}{products}, Adam "
+        f"{values('learning_rate')}, "
+        f"{values('sources')} sources. Data {values('pool')}; seeds {values('seed')}; "
+        f"code {versions(runs)}."
     )
 
 
@@ -57,11 +62,17 @@ def explain_errors(figures: pd.DataFrame) -> str:
     """The meaning of ±, and the number of runs per figure (column `runs`)."""
     least, most = figures["runs"].min(), figures["runs"].max()
     if most == 1:
-        return "One run (seed) per figure: its scatter over seeds is unknown, so there is no ±."
+        return (
+            "One run (seed) per figure: its scatter over seeds is unknown, so there "
+            "is no ±."
+        )
     if least == most:
         return f"± is one standard error over runs (seeds), {most} per figure."
     alone = "; where it is missing, there is one run" if least == 1 else ""
-    return f"± is one standard error over runs (seeds), {least} to {most} per figure{alone}."
+    return (
+        f"± is one standard error over runs (seeds), {least} to {most} per "
+        f"figure{alone}."
+    )
 
 
 def least_error(figures: pd.DataFrame, by: str, fields: Sequence[str]) -> str:
@@ -88,8 +99,10 @@ def explain_oracle(runs: pd.DataFrame) -> str:
         f"{count:,.0f}" for count in sorted(set(runs["oracle_critic_batches"]))
     )
     return (
-        f"The oracle critic is the exact log density ratio at this batch size ({batches} batches, error over batches): "
-        "the error that no training removes. A row with a lower score has an unfinished critic, whose error "
+        "The oracle critic is the exact log density ratio at this batch size "
+        f"({batches} batches, error over batches): "
+        "the error that no training removes. A row with a lower score has an "
+        "unfinished critic, whose error "
         "cancels the estimator's. Infinite: some batches have no finite estimate."
     )
 
@@ -102,8 +115,10 @@ def cautions(runs: pd.DataFrame) -> list[str]:
     lines = [f"Note: {EMBEDDED[pool]}." for pool in pools if pool in EMBEDDED]
     if set(runs["domain"]) - {"gaussian"}:
         lines.append(
-            "Note: the true MI of images and text is nominal: the MI of their labels. Items whose labels cannot be "
-            "decoded without error share less. The decodable MI, from posteriors of unseen items, is a lower bound of "
+            "Note: the true MI of images and text is nominal: the MI of their labels. "
+            "Items whose labels cannot be "
+            "decoded without error share less. The decodable MI, from posteriors of "
+            "unseen items, is a lower bound of "
             "what a critic can estimate."
         )
     for pattern, use in TEXT_POOLS.items():
@@ -113,7 +128,8 @@ def cautions(runs: pd.DataFrame) -> list[str]:
     if steps:
         affected = int((runs["nonfinite_steps"] > 0).sum())
         lines.append(
-            f"Note: {steps} steps of {affected} runs were not finite; their rows read 'diverged'."
+            f"Note: {steps} steps of {affected} runs were not finite; their rows read "
+            "'diverged'."
         )
     return lines
 
@@ -135,7 +151,8 @@ def setting_differences(
         others = ours - comparable
         if others:
             differing.append(
-                f"{name.replace('_', ' ')} {listed(others)} (paper: {listed(published)})"
+                f"{name.replace('_', ' ')} {listed(others)} (paper: "
+                f"{listed(published)})"
             )
     if not differing:
         return []

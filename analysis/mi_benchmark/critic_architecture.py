@@ -83,8 +83,10 @@ def mse_table(evidence: Evidence) -> Result:
     text = text.rename(columns=FIELD_TITLES | {"place": "domain"})
     sentences = [
         least_error(figures, "place", ["critic", "bound"]),
-        f"MSE (bits²) over all steps of a segment, by critic and estimator. {CURVES_ONLY} "
-        f"Reliable: within {REASONABLE:.0%} of the true MI in the second half of the segment. {OFF_BY_DEFINITION} is "
+        "MSE (bits²) over all steps of a segment, by critic and estimator. "
+        f"{CURVES_ONLY} "
+        f"Reliable: within {REASONABLE:.0%} of the true MI in the second half of the "
+        f"segment. {OFF_BY_DEFINITION} is "
         "left out of that, as it is 0.53 bits low by definition.",
     ]
     title = "MSE by critic and estimator"
@@ -107,8 +109,10 @@ def place_table(place: str, evidence: Evidence) -> Result:
     traces = traces_of(rows[rows["seed"] == seed].drop_duplicates("run_id"))
     sentences = [
         least_error(figures.assign(place=place), "place", ["critic", "bound"]),
-        f"All steps of a segment; bias = mean estimate - truth. {DECODED} {CURVES_ONLY} Curves: seed "
-        f"{seed}, exponential moving averages of span {SPAN}. An axis ends at 1.5 times the largest "
+        f"All steps of a segment; bias = mean estimate - truth. {DECODED} "
+        f"{CURVES_ONLY} Curves: seed "
+        f"{seed}, exponential moving averages of span {SPAN}. An axis ends at 1.5 "
+        "times the largest "
         "true MI.",
     ]
     name = place.replace(" (", "-").replace(")", "").replace(" ", "-")
@@ -164,9 +168,15 @@ def reliable(statement: str, rows: pd.DataFrame, critic: str) -> Claim:
 
 def structured_claims(place: str, rows: pd.DataFrame) -> list[Claim]:
     """The sentences on Gaussian pairs."""
-    stable = f"The bilinear critic is stable, {place}: its variance is lower than the joint critic's."
+    stable = (
+        f"The bilinear critic is stable, {place}: its variance is lower than the "
+        "joint critic's."
+    )
     biased = f"The bilinear critic is biased, {place}: more than the joint critic."
-    variable = f"The separable critic has a large variance, {place}: larger than the joint critic's."
+    variable = (
+        f"The separable critic has a large variance, {place}: larger than the joint "
+        "critic's."
+    )
     return [
         ratio_claim(stable, rows, "critic", "bilinear", "joint", "variance_bits2"),
         ratio_claim(biased, rows, "critic", "joint", "bilinear", "absolute_bias_bits"),
@@ -178,7 +188,10 @@ def unstructured_claims(place: str, rows: pd.DataFrame) -> list[Claim]:
     """The sentences on images, text and their mixture, SMILE's advantage against both
     truths.
     """
-    inaccurate = f"The bilinear critic is notably inaccurate, {place}: its MSE is larger than the joint critic's."
+    inaccurate = (
+        f"The bilinear critic is notably inaccurate, {place}: its MSE is larger than "
+        "the joint critic's."
+    )
     claims = [
         ratio_claim(inaccurate, rows, "critic", "joint", "bilinear", "mse_bits2"),
         reliable(f"The separable critic performs well: {place}.", rows, "separable"),
@@ -224,7 +237,10 @@ def stability_claims(rows: pd.DataFrame) -> list[Claim]:
     gaussian = next(iter(dv.loc[dv["domain"] == "gaussian", "place"]), "gaussian")
     claims = []
     for place in dv.loc[dv["domain"].isin(UNSTRUCTURED), "place"].unique():
-        statement = f"DV is stable at {high:g} bits, {place}: its variance is below that for Gaussian pairs."
+        statement = (
+            f"DV is stable at {high:g} bits, {place}: its variance is below that for "
+            "Gaussian pairs."
+        )
         claims.append(
             ratio_claim(
                 statement,

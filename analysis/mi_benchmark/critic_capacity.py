@@ -43,8 +43,14 @@ PRINTED = {  # columns of the paper's table
     "mse_bits2": "MSE",
 }
 PUBLISHED_BOUND = "smile-inf"
-ONE_RUN = "The paper's figures are one run each, without errors; its bias is truth - mean, here with its sign turned."
-OTHERS = "Note: the paper has these figures only for smile-inf with a joint critic at 2 bits."
+ONE_RUN = (
+    "The paper's figures are one run each, without errors; its bias is truth - mean, "
+    "here with its sign turned."
+)
+OTHERS = (
+    "Note: the paper has these figures only for smile-inf with a joint critic at 2 "
+    "bits."
+)
 
 
 def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
@@ -57,7 +63,8 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     bound = arguments.bound or default
     if bound not in bounds:
         raise ValueError(
-            f"bound must be an estimator of these runs, {', '.join(bounds)}, got {bound!r}."
+            f"bound must be an estimator of these runs, {', '.join(bounds)}, got "
+            f"{bound!r}."
         )
     results = []
     for study in runs["study"].unique():
@@ -111,8 +118,10 @@ def depth_table(evidence: Evidence, bound: str, bits: float, prefix: str) -> Res
         against = published_table("table2", columns, ["domain", "depth"], figures)
     sentences = [
         depth_finding(runs),
-        f"Error of {bound} by critic depth at a true MI of {bits:g} bits; bias = mean estimate - truth.",
-        "All steps are included, from the first one on, as in the paper; the second half is the trained critic.",
+        f"Error of {bound} by critic depth at a true MI of {bits:g} bits; bias = mean "
+        "estimate - truth.",
+        "All steps are included, from the first one on, as in the paper; the second "
+        "half is the trained critic.",
     ]
     of_bound = replace(
         evidence, trained=runs, rows=runs, comparison=differing or [ONE_RUN]
@@ -137,7 +146,8 @@ def depth_finding(runs: pd.DataFrame) -> str:
     changes = paired_changes(runs, "depth", deep, shallow, "mse_bits2")
     better = sum(change.high < 0 for change in changes.values())
     return (
-        f"Deeper critics were surely more accurate in {better or 'none'} of {len(changes)} data sets: MSE "
+        f"Deeper critics were surely more accurate in {better or 'none'} of "
+        f"{len(changes)} data sets: MSE "
         f"with depth {deep} minus depth {shallow}: {changes_text(changes, 'bits²')}."
     )
 
@@ -182,7 +192,10 @@ def correlations(runs: pd.DataFrame, comparable: bool) -> list[Claim]:
             )
             continue
         r = correlation(complete.columns.to_numpy(float), -complete.to_numpy())
-        evidence = f"correlation of depth and -MSE {with_interval(r, form='+.2f')}, {complete.shape[1]} depths{short}"
+        evidence = (
+            f"correlation of depth and -MSE {with_interval(r, form='+.2f')}, "
+            f"{complete.shape[1]} depths{short}"
+        )
         if comparable and domain in of_theirs:
             evidence += f"; from the paper's own table (joint critic, one run) {of_theirs[domain]:+.2f}"
         claims.append(Claim(statement, verdict(r.low, r.high), f"{evidence}."))
@@ -206,7 +219,8 @@ def estimator_table(evidence: Evidence, size: str, bits: float, prefix: str) -> 
         least_error(
             figures.assign(size=size), "domain", ["critic", "bound", "size", size]
         ),
-        f"MSE (bits²) of every estimator by critic {size} at a true MI of {bits:g} bits, all steps.",
+        f"MSE (bits²) of every estimator by critic {size} at a true MI of {bits:g} "
+        "bits, all steps.",
     ]
     draw = drawing(figures, functools.partial(draw_estimators, size), "MSE (bits²)")
     name = f"{prefix}all-{bits:g}bits"

@@ -44,7 +44,8 @@ def network_table(evidence: Evidence) -> Result:
         least_error(figures, "pool", ["critic", "bound"]),
         f"Estimates by the network that embeds the text. {DECODED} "
         f"The paper's networks are BERT, RoBERTa and DistilBERT. {CURVES_ONLY} "
-        f"{OFF_BY_DEFINITION} is left out of the claims, as it is 0.53 bits low by definition.",
+        f"{OFF_BY_DEFINITION} is left out of the claims, as it is 0.53 bits low by "
+        "definition.",
     ]
     text = figures_text(figures, PLACE, TITLES)
     draw = drawing(figures, draw_second_half, "estimate (bits)", "pool", "critic")
@@ -68,7 +69,10 @@ def claims(rows: pd.DataFrame) -> list[Claim]:
             relative=relative, ratio=scored[ESTIMATE] / scored[column]
         )
         for pool, part in scored.groupby("pool", sort=False):
-            statement = f"All estimators and critics work well for {pool}, against the {truth} MI."
+            statement = (
+                f"All estimators and critics work well for {pool}, against the "
+                f"{truth} MI."
+            )
             claims.append(
                 every_claim(
                     statement,
@@ -103,8 +107,14 @@ def same_estimate_claims(truth: str, rows: pd.DataFrame) -> list[Claim]:
         both = both[is_reliable]
         change = (both["here"] - both["there"]).abs()
         by_seed = change.groupby(level="seed").median()
-        statement = f"The estimate is the same with any network: {pool} as {reference}, relative to the {truth} MI."
-        what = f"median |difference| of estimate / truth, where {reference} is within {REASONABLE:.0%}"
+        statement = (
+            f"The estimate is the same with any network: {pool} as {reference}, "
+            f"relative to the {truth} MI."
+        )
+        what = (
+            f"median |difference| of estimate / truth, where {reference} is within "
+            f"{REASONABLE:.0%}"
+        )
         claims.append(limit_claim(statement, by_seed, MARGIN, what, "{:.1%}"))
     return claims
 

@@ -92,9 +92,12 @@ def both_truths(evidence: Evidence) -> Result:
     figures = figures.drop(columns="decodable_bits_error").merge(errors, on=PLACE)
     change = (figures["decodable_mse_bits2"] - figures["mse_bits2"]).dropna()
     sentences = [
-        f"Scored against the decodable MI instead of the nominal one, the MSE changes by {change.median():+.3f} bits² "
-        f"(median of {len(change)} estimates, range {change.min():+.3f} to {change.max():+.3f}).",
-        f"Estimates over all steps, scored against the nominal true MI and against the decodable one. {DECODED}",
+        "Scored against the decodable MI instead of the nominal one, the MSE changes "
+        f"by {change.median():+.3f} bits² "
+        f"(median of {len(change)} estimates, range {change.min():+.3f} to "
+        f"{change.max():+.3f}).",
+        "Estimates over all steps, scored against the nominal true MI and against "
+        f"the decodable one. {DECODED}",
     ]
     text = figures_text(figures, PLACE, TITLES)
     draw = drawing(figures, draw_truths, "estimate (bits)")
@@ -118,7 +121,10 @@ def claims(rows: pd.DataFrame) -> list[Claim]:
     claims = [no_universal_winner(rows)]
     if len(images):
         for bound in ("nwj", "mine"):
-            statement = f"In images at a large MI ({bits:g} bits), {bound} is more accurate than SMILE-inf."
+            statement = (
+                f"In images at a large MI ({bits:g} bits), {bound} is more accurate "
+                "than SMILE-inf."
+            )
             claims.append(paired_claim(statement, images, "bound", bound, "smile-inf"))
     if len(gaussian):
         statement = (
@@ -137,7 +143,10 @@ def truth_claims(rows: pd.DataFrame) -> list[Claim]:
     claims = []
     for bound in ("smile-1", "smile-5"):
         for truth, figure in SCORES.items():
-            statement = f"For text at {bits:g} bits, {bound} is more accurate than DV, scored against the {truth} MI."
+            statement = (
+                f"For text at {bits:g} bits, {bound} is more accurate than DV, scored "
+                f"against the {truth} MI."
+            )
             claims.append(paired_claim(statement, text, "bound", bound, "dv", figure))
     return claims
 
@@ -162,7 +171,10 @@ def no_universal_winner(rows: pd.DataFrame) -> Claim:
         f"{domain} {bound} ({mean[domain, bound]:.3f} bits²)"
         for domain, bound in winners.items()
     )
-    evidence = f"lowest mean MSE over the true MI among {by_seed['bound'].nunique()} estimators: {named}"
+    evidence = (
+        f"lowest mean MSE over the true MI among {by_seed['bound'].nunique()} "
+        f"estimators: {named}"
+    )
     has_several = len(set(winners.values())) > 1
     for domain, winner in winners.items():
         others = set(winners.values()) if has_several else set(mean[domain].index)

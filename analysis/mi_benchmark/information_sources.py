@@ -94,12 +94,17 @@ def relative_estimates(evidence: Evidence) -> Result:
     figures = evidence.figures(PLACE, TITLES)
     sentences = [
         error_by_sources(evidence.rows),
-        f"Estimates over all steps by the number of sources. {CURVES_ONLY} The first three panels have the same true "
-        "MI in every domain. The panel 'as published' is the paper's figure, of three different tasks: Gaussian pairs "
-        "at one nat (1.44 bits) per source, images at 1 bit in all, text at one bit per source; its domains cannot be "
+        f"Estimates over all steps by the number of sources. {CURVES_ONLY} The first "
+        "three panels have the same true "
+        "MI in every domain. The panel 'as published' is the paper's figure, of three "
+        "different tasks: Gaussian pairs "
+        "at one nat (1.44 bits) per source, images at 1 bit in all, text at one bit "
+        "per source; its domains cannot be "
         "compared.",
-        f"Reliable: the estimators' median of |mean / truth - 1| is below {REASONABLE:.0%} (the paper gives no "
-        f"number). {OFF_BY_DEFINITION} is left out, as it is 0.53 bits low by definition; infonce cannot exceed "
+        "Reliable: the estimators' median of |mean / truth - 1| is below "
+        f"{REASONABLE:.0%} (the paper gives no "
+        f"number). {OFF_BY_DEFINITION} is left out, as it is 0.53 bits low by "
+        "definition; infonce cannot exceed "
         f"log2 of the batch size. {DECODED}",
     ]
     text = figures_text(figures, PLACE, TITLES)
@@ -248,7 +253,10 @@ def gaussian_comparison(
         if panel == AS_PUBLISHED
         else f"at the same MI, {panel}"
     )
-    statement = f"Unstructured data allow more sources than Gaussian pairs: {domain}, {label}, against the {truth} MI."
+    statement = (
+        f"Unstructured data allow more sources than Gaussian pairs: {domain}, "
+        f"{label}, against the {truth} MI."
+    )
     unstructured = errors[domain]
     if unstructured.empty:
         return Claim(statement, "undecided", why_no_error(truth))
@@ -263,7 +271,10 @@ def gaussian_comparison(
         )
     of_gaussian = gaussian.loc[seeds, numbers].apply(reliable_up_to, axis=1)
     of_domain = unstructured.loc[seeds, numbers].apply(reliable_up_to, axis=1)
-    what = "log2 of the sources up to which Gaussian pairs are reliable over those of this domain"
+    what = (
+        "log2 of the sources up to which Gaussian pairs are reliable over those of "
+        "this domain"
+    )
     return limit_claim(statement, of_gaussian - of_domain, 0.0, what, "{:+.2f}")
 
 

@@ -45,8 +45,10 @@ CHANGES = {
     "unseen_change_bits": "change from the data, unseen",
 }
 ANOTHER_MAP = (
-    "With batch statistics, an encoder is another map at another batch size: at batch 512 the critic is evaluated on "
-    "codes that it was not trained on. Only the same batch size, as in the figure, can be compared."
+    "With batch statistics, an encoder is another map at another batch size: at batch "
+    "512 the critic is evaluated on "
+    "codes that it was not trained on. Only the same batch size, as in the figure, "
+    "can be compared."
 )
 
 
@@ -107,12 +109,17 @@ def invertible_table(evidence: Evidence) -> Result:
     figures = evidence.figures(WHOLE, titles)
     changes = figures.loc[figures["encoder"] != "identity", "change_bits"].dropna()
     sentences = [
-        f"Behind an invertible network the estimate changes by {changes.median():+.3f} bits (median of {len(changes)} "
+        "Behind an invertible network the estimate changes by "
+        f"{changes.median():+.3f} bits (median of {len(changes)} "
         f"estimates, range {changes.min():+.3f} to {changes.max():+.3f}).",
-        "Estimates behind random invertible networks, which do not change the MI. Change: estimate behind the network "
-        "minus that for the data in the same seed, second half of a segment. Statistics 'batch', as published: "
-        "normalised by the current batch, so that the code of a sample depends on its batch and the map is invertible "
-        f"only given that batch; 'fixed': one map for all. {ANOTHER_MAP} {CURVES_ONLY} {DECODED}",
+        "Estimates behind random invertible networks, which do not change the MI. "
+        "Change: estimate behind the network "
+        "minus that for the data in the same seed, second half of a segment. "
+        "Statistics 'batch', as published: "
+        "normalised by the current batch, so that the code of a sample depends on its "
+        "batch and the map is invertible "
+        f"only given that batch; 'fixed': one map for all. {ANOTHER_MAP} "
+        f"{CURVES_ONLY} {DECODED}",
     ]
     text = figures_text(figures, WHOLE, titles)
     draw = drawing(
@@ -127,14 +134,20 @@ def invertible_claims(rows: pd.DataFrame) -> list[Claim]:
     """Whether the estimate is unchanged behind every invertible network, where that of
     the data is reliable.
     """
-    what = f"median |change| relative to the true MI, where the data's estimate is within {REASONABLE:.0%} of it"
+    what = (
+        "median |change| relative to the true MI, where the data's estimate is "
+        f"within {REASONABLE:.0%} of it"
+    )
     claims = []
     for (domain, encoder, statistics), part in rows.groupby(
         ["domain", "encoder", "statistics"], sort=False
     ):
         if statistics not in INVERTIBLE:
             continue
-        statement = f"The estimate is the same behind {encoder}, {domain}: {INVERTIBLE[statistics]}."
+        statement = (
+            f"The estimate is the same behind {encoder}, {domain}: "
+            f"{INVERTIBLE[statistics]}."
+        )
         compared = part[part["compared"]]
         change = (compared["change_bits"] / compared["true_bits"]).abs().fillna(np.inf)
         by_seed = change.groupby(compared["seed"]).median()
@@ -165,11 +178,15 @@ def layer_table(evidence: Evidence) -> Result:
         figures["missing_bits"].map("{:.3f}".format).where(violated, "-")
     )
     sentences = [
-        f"{violated.sum()} of {figures['least_bits'].notna().sum()} estimates are below the estimate of a higher "
+        f"{violated.sum()} of {figures['least_bits'].notna().sum()} estimates are "
+        "below the estimate of a higher "
         "layer, against the data processing inequality (errors not considered).",
-        f"Estimates by layer of the network, lowest first; (data): the images. No layer can carry more than the one "
-        f"before it. An estimate below the greatest of the layers above it contradicts that one; the difference is "
-        f"shaded in the figure. {CURVES_ONLY} {DECODED} It is the decodable MI of the images.",
+        "Estimates by layer of the network, lowest first; (data): the images. No "
+        "layer can carry more than the one "
+        "before it. An estimate below the greatest of the layers above it "
+        "contradicts that one; the difference is "
+        f"shaded in the figure. {CURVES_ONLY} {DECODED} It is the decodable MI of the "
+        "images.",
     ]
     draw = drawing(figures, draw_layers, "estimate (bits)", "bound", "truth")
     return evidence.result(
@@ -198,7 +215,10 @@ def accuracy_claim(place: str, rows: pd.DataFrame, truth: str, column: str) -> C
     """Whether the error against a truth (a column) falls with the layer, by its
     correlation over seeds.
     """
-    statement = f"Upper layers are estimated more accurately than lower ones, against the {truth} MI: {place}."
+    statement = (
+        "Upper layers are estimated more accurately than lower ones, against the "
+        f"{truth} MI: {place}."
+    )
     rows = rows.dropna(subset=column)
     if rows.empty:
         return Claim(statement, "undecided", NOT_DECODED)
@@ -234,7 +254,10 @@ def order_claim(place: str, rows: pd.DataFrame) -> Claim:
     """Whether the lower half of the layers is estimated below the upper half, against
     data processing.
     """
-    statement = f"Lower layers are estimated to carry less than upper ones, against data processing: {place}."
+    statement = (
+        "Lower layers are estimated to carry less than upper ones, against data "
+        f"processing: {place}."
+    )
     upper = rows["layer_index"] > rows["layer_index"].median()
     halves = rows.assign(upper=upper).pivot_table(
         index=["seed", "bound", "true_bits"],

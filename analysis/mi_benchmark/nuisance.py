@@ -68,7 +68,8 @@ def strength_table(evidence: Evidence) -> Result:
     figures = figures.assign(truth=figures["true_bits"].map("{:g} bits".format))
     sentences = [
         background_finding(evidence.rows),
-        f"Estimates by the strength eta of the background. {CURVES_ONLY} {DECODED} If it falls, "
+        f"Estimates by the strength eta of the background. {CURVES_ONLY} {DECODED} If "
+        "it falls, "
         "the labels are harder to decode; a perfect decoder may still find them.",
     ]
     text = figures_text(figures, PLACE, TITLES)
@@ -92,7 +93,10 @@ def background_finding(rows: pd.DataFrame) -> str:
     highest = rows[rows["true_bits"] == bits]
     changes = paired_changes(highest, "nuisance", strongest, 0.0, "mean_bits", "bound")
     text = changes_text(changes, "bits")
-    return f"A background of strength eta {strongest:g} changes estimates of {bits:g} bits: {text}."
+    return (
+        f"A background of strength eta {strongest:g} changes estimates of {bits:g} "
+        f"bits: {text}."
+    )
 
 
 def claims(rows: pd.DataFrame, decoded: pd.DataFrame) -> list[Claim]:
@@ -115,7 +119,10 @@ def robust_claims(truth: str, rows: pd.DataFrame, bounds: Sequence[str]) -> list
     for other in bounds:
         if other in ("mine", OFF_BY_DEFINITION):
             continue
-        statement = f"MINE is more robust than {other} beyond eta {THRESHOLD:g}: MSE against the {truth} MI."
+        statement = (
+            f"MINE is more robust than {other} beyond eta {THRESHOLD:g}: MSE against "
+            f"the {truth} MI."
+        )
         cell = ("nuisance", "true_bits")
         claims.append(
             ratio_claim(statement, beyond, "bound", "mine", other, SCORES[truth], cell)
@@ -128,7 +135,10 @@ def threshold_claim(truth: str, rows: pd.DataFrame) -> Claim:
     estimator by estimator.
     """
     side = np.where(rows["nuisance"] > THRESHOLD, "beyond", "up to it")
-    statement = f"Accuracy falls beyond eta {THRESHOLD:g}: MSE against the {truth} MI is larger there than up to it."
+    statement = (
+        f"Accuracy falls beyond eta {THRESHOLD:g}: MSE against the {truth} MI is "
+        "larger there than up to it."
+    )
     return ratio_claim(
         statement, rows.assign(side=side), "side", "up to it", "beyond", SCORES[truth]
     )
@@ -138,7 +148,10 @@ def decodable_claim(decoded: pd.DataFrame) -> Claim:
     """Whether the decodable MI at every eta equals the one without nuisance, within a
     margin, by its 95 % intervals.
     """
-    statement = "The nuisance does not change the true MI: the decodable MI is the same with and without it."
+    statement = (
+        "The nuisance does not change the true MI: the decodable MI is the same with "
+        "and without it."
+    )
     if decoded.empty:
         return Claim(statement, "undecided", NOT_DECODED)
     rows = rows_by_truth(decoded)
@@ -163,8 +176,10 @@ def decodable_claim(decoded: pd.DataFrame) -> Claim:
     high = loss + margin
     worst = loss.idxmax()
     evidence = (
-        f"largest loss {loss[worst]:.1%} of the nominal MI (95 % interval over folds {low[worst]:.1%} to "
-        f"{high[worst]:.1%}) at eta {both.loc[worst, 'nuisance']:g} and {both.loc[worst, 'true_bits']:g} bits"
+        f"largest loss {loss[worst]:.1%} of the nominal MI (95 % interval over folds "
+        f"{low[worst]:.1%} to "
+        f"{high[worst]:.1%}) at eta {both.loc[worst, 'nuisance']:g} and "
+        f"{both.loc[worst, 'true_bits']:g} bits"
     )
     lost = both[low > MARGIN]
     verdict = "confirmed" if (high < MARGIN).all() else "undecided"

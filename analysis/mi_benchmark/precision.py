@@ -28,7 +28,8 @@ def tables(evidence: Evidence) -> Sequence[Result]:
     if not figures["runs"].any():
         precisions = ", ".join(sorted(set(evidence.rows["precision"])))
         raise ValueError(
-            f"precision must be both float32 and bf16 at a common seed, got {precisions}."
+            "precision must be both float32 and bf16 at a common seed, got "
+            f"{precisions}."
         )
     text = figures[[*PLACE, "runs"]].rename(columns=FIELD_TITLES)
     for name, (title, short) in FIGURES.items():
@@ -42,11 +43,15 @@ def tables(evidence: Evidence) -> Sequence[Result]:
     ratio = figures["mse_bits2_difference"].abs() / figures["mse_bits2_error"]
     ratio = ratio.dropna()
     sentences = [
-        f"Products of bfloat16 change the MSE by {ratio.median():.2f} standard errors (median of {len(ratio)} figures; "
-        f"{int((ratio > 1).sum())} by more than one; {figures['runs'].min()} to {figures['runs'].max()} paired runs).",
-        "Figures with float32 products ± their standard error over seeds, and what bf16 changes: the mean difference "
+        f"Products of bfloat16 change the MSE by {ratio.median():.2f} standard errors "
+        f"(median of {len(ratio)} figures; "
+        f"{int((ratio > 1).sum())} by more than one; {figures['runs'].min()} to "
+        f"{figures['runs'].max()} paired runs).",
+        "Figures with float32 products ± their standard error over seeds, and what "
+        "bf16 changes: the mean difference "
         "over the seeds at which neither diverged, with its 95 % interval.",
-        "Both have the same pairs and initial weights; a training amplifies any rounding, so that single runs differ.",
+        "Both have the same pairs and initial weights; a training amplifies any "
+        "rounding, so that single runs differ.",
     ]
     compared = figures.dropna()
     claims = [
@@ -118,10 +123,13 @@ def change_claim(name: str, title: str, figures: pd.DataFrame) -> Claim:
     if error.isna().any():
         verdict = "undecided"
     return Claim(
-        f"Every difference of the {title} is at most the standard error of the float32 figure.",
+        f"Every difference of the {title} is at most the standard error of the "
+        "float32 figure.",
         verdict,
-        f"{len(larger)} of {len(figures)} are larger{where}; the 95 % intervals of {clear} "
-        f"do not contain 0 (by chance {0.05 * len(figures):.0f}); median of |difference| / standard error "
+        f"{len(larger)} of {len(figures)} are larger{where}; the 95 % intervals of "
+        f"{clear} "
+        f"do not contain 0 (by chance {0.05 * len(figures):.0f}); median of "
+        "|difference| / standard error "
         f"{(change / error).median():.2f}.",
     )
 

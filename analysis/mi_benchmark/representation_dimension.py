@@ -55,8 +55,10 @@ def table_4(evidence: Evidence) -> Result:
     )
     sentences = [
         dimension_finding(evidence.rows),
-        f"Mean estimate over all steps by the side of the images; dimension = side².{THEIRS if is_published else ''} "
-        f"Differences between the sides of a run below {MARGIN:.0%} of the true MI are ignored. {DECODED}",
+        "Mean estimate over all steps by the side of the images; dimension = "
+        f"side².{THEIRS if is_published else ''} "
+        f"Differences between the sides of a run below {MARGIN:.0%} of the true MI "
+        f"are ignored. {DECODED}",
     ]
     titles = {
         column: title
@@ -117,7 +119,8 @@ def accuracy_claim(place: str, truth: str, column: str, rows: pd.DataFrame) -> C
     by its column.
     """
     statement = (
-        f"Estimates are accurate (within {MARGIN:.0%}) at the largest dimension, {place}, second half, against the "
+        f"Estimates are accurate (within {MARGIN:.0%}) at the largest dimension, "
+        f"{place}, second half, against the "
         f"{truth} MI."
     )
     scored = rows.dropna(subset=column)
@@ -137,7 +140,10 @@ def dimension_claim(statement: str, rows: pd.DataFrame, figure: str) -> Claim:
     bounds = rows.loc[is_near, "bound"]
     rows = rows[rows["bound"].isin(bounds)]
     if rows.empty:
-        why = f"no estimate at any side is within {REASONABLE:.0%} of the oracle critic's."
+        why = (
+            f"no estimate at any side is within {REASONABLE:.0%} of the oracle "
+            "critic's."
+        )
         return Claim(statement, "undecided", why)
     sides = rows.pivot_table(
         index=["seed", "bound"],
@@ -151,7 +157,10 @@ def dimension_claim(statement: str, rows: pd.DataFrame, figure: str) -> Claim:
     worst = "an estimator that diverged or was not run"
     if ranges.notna().all(axis=None):
         worst = ranges.mean().idxmax()
-    what = f"largest difference (bits) between two sides, of any estimator, greatest for {worst}"
+    what = (
+        "largest difference (bits) between two sides, of any estimator, greatest for "
+        f"{worst}"
+    )
     limit = MARGIN * rows["true_bits"].iloc[0]
     return limit_claim(statement, ranges.max(axis=1, skipna=False), limit, what)
 

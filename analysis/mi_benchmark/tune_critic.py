@@ -41,10 +41,13 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     )
     trials = ranked(trials, "second_half_mse_bits2", ascending=True)
     notes = [
-        f"At a true MI of {bits:g} bits. One run of one seed each: ± is its standard error over steps, and over "
-        "batches of unseen pairs. The error on unseen pairs (batch 512) is held out of the choice of trials. A larger "
+        f"At a true MI of {bits:g} bits. One run of one seed each: ± is its standard "
+        "error over steps, and over "
+        "batches of unseen pairs. The error on unseen pairs (batch 512) is held out "
+        "of the choice of trials. A larger "
         "batch has less noise by itself: see the oracle critic at each trial's batch.",
-        f"{provenance(trials)} Up to {newest['steps']:,} steps, {newest['critic']} critic, {newest['sources']} "
+        f"{provenance(trials)} Up to {newest['steps']:,} steps, {newest['critic']} "
+        f"critic, {newest['sources']} "
         f"sources. Data {newest['pool']}; seed {newest['seed']}.",
         *cautions(trials.fillna({"nonfinite_steps": 0})),
     ]
@@ -75,14 +78,19 @@ def answer(trials: pd.DataFrame) -> str:
         best["held_out_large_batch_bits"], best["held_out_large_batch_bits_error"]
     )
     rivals = equally_accurate(complete)
-    others = "Every other estimator is significantly worse, by the errors within these runs of one seed"
+    others = (
+        "Every other estimator is significantly worse, by the errors within these "
+        "runs of one seed"
+    )
     if rivals:
         others = f"Not significantly worse: {', '.join(rivals)}"
     if not best["unseen_bias_bits"] <= REASONABLE * best["true_bits"]:
         others += f". The estimate is not within {REASONABLE:.0%} of the truth: train longer or with a wider critic"
     return (
-        f"For data like {place}, use {best['bound']} with a learning rate of {best['learning_rate']:.2g}, a critic of "
-        f"depth {depth} and width {width}, and batches of {batch}. Its estimate on unseen pairs is {unseen} bits. "
+        f"For data like {place}, use {best['bound']} with a learning rate of "
+        f"{best['learning_rate']:.2g}, a critic of "
+        f"depth {depth} and width {width}, and batches of {batch}. Its estimate on "
+        f"unseen pairs is {unseen} bits. "
         f"{others}."
     )
 

@@ -78,7 +78,8 @@ def items_of(candidate: Candidate, file: str | None, split: str) -> Items:
         return of_file(Path(file))
     if candidate.run_id is None:
         raise LookupError(
-            "a model in a folder has no items of its own; give --data FILE.npz with x, y, d and groups"
+            "a model in a folder has no items of its own; give --data FILE.npz with "
+            "x, y, d and groups"
         )
     stored = arrays(candidate.run_id, ITEMS)
     missing = {"x", "y", "d", "groups", "split", "split_names", "name"} - set(stored)
@@ -112,7 +113,8 @@ def of_file(path: Path) -> Items:
     }
     if missing or len(set(lengths.values())) != 1:
         raise WrongLength(
-            f"{path} must hold x, y, d and perhaps groups, of one length; it has lengths {lengths}"
+            f"{path} must hold x, y, d and perhaps groups, of one length; it has "
+            f"lengths {lengths}"
         )
     return Items(stored["x"], stored["y"], stored["d"], stored.get("groups"), path.name)
 

@@ -138,7 +138,8 @@ def finding(evaluations: Sequence[Evaluation]) -> str:
         else f"{best}: the"
     )
     return (
-        f"{start} score unique is {with_interval(scores[best])} of 1, and its z_y carries {with_interval(leak)} bits "
+        f"{start} score unique is {with_interval(scores[best])} of 1, and its z_y "
+        f"carries {with_interval(leak)} bits "
         f"about the domain ({within(len(kinds[best]))})."
     )
 
@@ -272,7 +273,10 @@ def largest_difference(over: pd.DataFrame) -> str:
         (over["quantity"] == "unique") & over["difference"].notna() & alike(over)
     ]
     if shown.empty:
-        return "The score unique, which needs z_y and z_d, compares no two of these models."
+        return (
+            "The score unique, which needs z_y and z_d, compares no two of these "
+            "models."
+        )
     row = shown.loc[shown["difference"].abs().idxmax()]
     size = f"{row['difference']:+.3f} (95 %: {interval(row['low'], row['high'])})"
     return f"{row['a']} and {row['b']} differ most in the score unique: by {size}."
@@ -360,12 +364,16 @@ def in_range(
             reason = ABSENT
         return Claim(statement, "undecided", f"{reason}: there is no such block.")
     evidence = (
-        f"{plus_minus(mean.value, mean.standard_error)}{unit} (95 % interval {mean.low:.3f} to {mean.high:.3f} "
+        f"{plus_minus(mean.value, mean.standard_error)}{unit} (95 % interval "
+        f"{mean.low:.3f} to {mean.high:.3f} "
         f"{within(len(trainings))}, by classifiers){as_numbers(trainings, quantity)}"
     )
     ceiling = most_of(trainings, quantity)
     if low > ceiling + ROUNDING:
-        why = f"with these labels it cannot exceed {ceiling:.3f}{unit}, whatever the model"
+        why = (
+            f"with these labels it cannot exceed {ceiling:.3f}{unit}, whatever the "
+            "model"
+        )
         return Claim(statement, "contradicted", f"{why}; {evidence}.")
     verdict = "undecided"
     if low <= mean.low and mean.high <= high:
@@ -462,7 +470,9 @@ def arithmetic(evaluations: Sequence[Evaluation]) -> list[str]:
         else f"which is {shared:.4f} bits here"
     )
     return [
-        "By arithmetic: the co-information of a block with Y and D is I(Y;D) - I(Y;D|block), so at most I(Y;D), "
+        "By arithmetic: the co-information of a block with Y and D is I(Y;D) - "
+        "I(Y;D|block), so at most I(Y;D), "
         f"{zero}. What the {OLD_SUM} adds for it is error of the estimate.",
-        f"The {OLD_SUM} of these labels cannot exceed {ceiling:.3f} with terms in nats, with any model.",
+        f"The {OLD_SUM} of these labels cannot exceed {ceiling:.3f} with terms in "
+        "nats, with any model.",
     ]

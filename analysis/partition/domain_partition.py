@@ -96,7 +96,8 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     diverged = int((runs["diverged"] > 0).sum())
     if diverged:
         caption.append(
-            f"Note: {diverged} trainings diverged; their figures are of the best weights before."
+            f"Note: {diverged} trainings diverged; their figures are of the best "
+            "weights before."
         )
     caption += notes
     caption += left_out
@@ -153,7 +154,10 @@ def finding(figures: pd.DataFrame) -> str:
     """
     compared = figures[figures["over_baseline"].notna()]
     if compared.empty:
-        return "Accuracies are shown alone: there is no run of plain risk minimisation to compare with."
+        return (
+            "Accuracies are shown alone: there is no run of plain risk minimisation "
+            "to compare with."
+        )
     best = compared.loc[compared["over_baseline"].idxmax()]
     low = best["over_baseline_low"]
     high = best["over_baseline_high"]
@@ -163,11 +167,13 @@ def finding(figures: pd.DataFrame) -> str:
     place = f"of {best['model']}, held out {best['held_out_name']}"
     if low > 0:
         return (
-            f"{best['model']} is more accurate in a held-out domain than plain risk minimisation: the largest gain is "
+            f"{best['model']} is more accurate in a held-out domain than plain risk "
+            "minimisation: the largest gain is "
             f"{gain}, {place}."
         )
     return (
-        f"No model is surely more accurate in a held-out domain than plain risk minimisation: the largest gain is "
+        "No model is surely more accurate in a held-out domain than plain risk "
+        "minimisation: the largest gain is "
         f"{gain}, {place}."
     )
 
@@ -265,19 +271,28 @@ def described(runs: pd.DataFrame) -> list[str]:
     inside = ranged(runs["in_domain_accuracy/items"])
     outside = ranged(runs["out_of_domain_accuracy/items"])
     return [
-        "Accuracy, mean ± standard error over seeds (each draws data, split, first weights and order of training); "
-        "the difference from plain risk minimisation (erm) is paired within seeds. Mean over domains, each counting "
-        "the same. Batches of irm have as many items of each domain, batches of erm are drawn from all. Domain: "
-        "accuracy on the domain (never read: the model has no such output; for dann it is the adversary's).",
-        "The worst of several is a minimum and so biased downwards; n: its items, mean over trainings. In brackets: "
-        "each training has a 95 % interval for whichever is truly the worst, the least ends of intervals that hold "
-        "together for all domains, or for every class in every domain (Bonferroni; Clopper-Pearson, of items in groups "
+        "Accuracy, mean ± standard error over seeds (each draws data, split, first "
+        "weights and order of training); "
+        "the difference from plain risk minimisation (erm) is paired within seeds. "
+        "Mean over domains, each counting "
+        "the same. Batches of irm have as many items of each domain, batches of erm "
+        "are drawn from all. Domain: "
+        "accuracy on the domain (never read: the model has no such output; for dann "
+        "it is the adversary's).",
+        "The worst of several is a minimum and so biased downwards; n: its items, "
+        "mean over trainings. In brackets: "
+        "each training has a 95 % interval for whichever is truly the worst, the "
+        "least ends of intervals that hold "
+        "together for all domains, or for every class in every domain (Bonferroni; "
+        "Clopper-Pearson, of items in groups "
         "by Korn & Graubard 1998); shown are the means of its ends over trainings. "
-        f"{NO_NUMBER.capitalize()}: a run did not record it, or a logit was not finite.",
+        f"{NO_NUMBER.capitalize()}: a run did not record it, or a logit was not "
+        "finite.",
         f"Data {data}; profile {profiles(runs)}; {first['steps']:,} steps, settings "
         f"{first['setting']}, step selected by {first['selection']}; "
         f"{groups} base items and {inside} new items inside, {outside} "
-        f"outside, where one training's standard error over items is {within:.3f}; code {versions(runs)}.",
+        f"outside, where one training's standard error over items is {within:.3f}; "
+        f"code {versions(runs)}.",
     ]
 
 

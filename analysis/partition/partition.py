@@ -82,8 +82,10 @@ OUTPUTS = FOLDER / "information_theoretic_analysis"
 # of a profile; of the others, the defaults
 EFFORTS = {"smoke": Effort(resamples=20, permutations=19, draws=300)}
 LIMITS = (
-    "unique: in [0, 1]; 1 if and only if z_y and z_d each determine their label given the other and no other block "
-    "carries any of it; what z_dy repeats lowers the score. unique_without_z_dy: the same as if z_dy did not exist. "
+    "unique: in [0, 1]; 1 if and only if z_y and z_d each determine their label given "
+    "the other and no other block "
+    "carries any of it; what z_dy repeats lowers the score. unique_without_z_dy: the "
+    "same as if z_dy did not exist. "
     "Both are limited to what this family of classifiers can use. "
     f"{OLD_SUM}: {SEED_LIMITS}"
 )
@@ -161,11 +163,16 @@ def results(outcome: Outcome) -> list[Result]:
         return results
     within = tables.within_items(evaluations)
     explanation = (
-        "Paired differences a - b of models that were trained on the same data and evaluated on the same items, by "
-        "classifiers: mean ± standard error over trainings (seeds) with a 95 % interval (Student t), and of how many "
-        "single pairs of trained models the sign is sure over items (adjusted over all quantities and pairs of a seed, "
-        "Holm). A wide interval over trainings needs more seeds, not more items. Here the pairs with "
-        f"{over['a'].iloc[0]}, means with means and draws with draws; every pair and quantity is in the CSV file."
+        "Paired differences a - b of models that were trained on the same data and "
+        "evaluated on the same items, by "
+        "classifiers: mean ± standard error over trainings (seeds) with a 95 % "
+        "interval (Student t), and of how many "
+        "single pairs of trained models the sign is sure over items (adjusted over "
+        "all quantities and pairs of a seed, "
+        "Holm). A wide interval over trainings needs more seeds, not more items. Here "
+        "the pairs with "
+        f"{over['a'].iloc[0]}, means with means and draws with draws; every pair and "
+        "quantity is in the CSV file."
     )
     text = tables.differences_text(over, within)
     results.append(
@@ -190,9 +197,12 @@ def published_result(
     for name in ("published", AS_NUMBERS, CLASSIFIER):
         text[name] = plus_minus_column(beside, name, tables.ABSENT)
     caption = [
-        "Published figures are of one run, without errors, and not comparable with ours.",
-        "Bits. They are written into the code of the NVAE experiments, which differ in the estimate (labels as "
-        "numbers, k = 7; ours in the same way with another k beside it), the networks, the training and the items.",
+        "Published figures are of one run, without errors, and not comparable with "
+        "ours.",
+        "Bits. They are written into the code of the NVAE experiments, which differ "
+        "in the estimate (labels as "
+        "numbers, k = 7; ours in the same way with another k beside it), the "
+        "networks, the training and the items.",
     ]
     same = beside.assign(
         place=beside["model"],
@@ -217,11 +227,16 @@ def caption(outcome: Outcome, figures: pd.DataFrame) -> list[str]:
         spread = "± is the standard error over trainings"
     return [
         tables.finding(evaluations),
-        f"Bits, by {family} classifiers ({outcome.effort.folds} folds); {items} items in "
-        f"{groups} groups; {spread}. Scores have no unit. Every route (classifier, neighbours, "
-        "labels as numbers, posterior), quantity and the old score, with both errors, is in the CSV file.",
-        "Quoted of models with posteriors: one draw for each item, as the decoder sees it. Their means are a "
-        "deterministic function of the item and can carry what the noise of draws hides; they are in the CSV file.",
+        f"Bits, by {family} classifiers ({outcome.effort.folds} folds); {items} items "
+        "in "
+        f"{groups} groups; {spread}. Scores have no unit. Every route (classifier, "
+        "neighbours, "
+        "labels as numbers, posterior), quantity and the old score, with both errors, "
+        "is in the CSV file.",
+        "Quoted of models with posteriors: one draw for each item, as the decoder "
+        "sees it. Their means are a "
+        "deterministic function of the item and can carry what the noise of draws "
+        "hides; they are in the CSV file.",
         f"Items: {data}; not seen in training.",
         LIMITS,
         *tables.arithmetic(evaluations),
@@ -297,7 +312,8 @@ def draw_scores(evaluations: Sequence[Evaluation], *paths: Path) -> None:
     down = math.ceil(len(PANELS) / across)
     with sheet(paths, down, across, (4.2 * across, 2.7 * down), 130) as axes:
         axes[0, 0].figure.suptitle(
-            "By classifiers: every training with its 95 % interval over items; line: mean over "
+            "By classifiers: every training with its 95 % interval over items; line: "
+            "mean over "
             "trainings; dashed: the most that these labels allow",
             fontsize=10,
         )

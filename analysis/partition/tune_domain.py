@@ -49,10 +49,13 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     values = ", ".join(f"{title} {best[name]:.2g}" for name, title in settings.items())
     data = ", ".join(sorted({tags["infoscope.data"] for tags in trials["tags"]}))
     notes = [
-        f"Judged by {RULES[newest['selection']]} ({newest['selection']}). Accuracies are means over domains, of other "
-        "items than those of the judgement; ± is over items. `make table-domain-partition` has those of the worst "
+        f"Judged by {RULES[newest['selection']]} ({newest['selection']}). Accuracies "
+        "are means over domains, of other "
+        "items than those of the judgement; ± is over items. `make "
+        "table-domain-partition` has those of the worst "
         "domain and class.",
-        f"Profile {newest['profile']}: {newest['steps']:,} steps. Data {data}; seed {newest['seed']}.",
+        f"Profile {newest['profile']}: {newest['steps']:,} steps. Data {data}; seed "
+        f"{newest['seed']}.",
     ]
     return [
         best_trials(
@@ -61,7 +64,8 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
             JUDGED,
             f"accuracy, {newest['selection']}",
             MEASURED,
-            f"Of {len(trials)} trials of {newest['model']}, each of one training, the best has {values}.",
+            f"Of {len(trials)} trials of {newest['model']}, each of one training, the "
+            f"best has {values}.",
             notes,
         )
     ]

@@ -45,10 +45,12 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
         size = members["size"]
         power = members["power"].mean()
         caption.append(
-            f"{test}: size {size.mean():.1%} on average, at most {size.max():.1%}; power {power:.1%}."
+            f"{test}: size {size.mean():.1%} on average, at most {size.max():.1%}; "
+            f"power {power:.1%}."
         )
     caption.append(
-        f"Share of data sets with p <= {TEST_LEVEL}, and its 95 % interval. {provenance(runs)}"
+        f"Share of data sets with p <= {TEST_LEVEL}, and its 95 % interval. "
+        f"{provenance(runs)}"
     )
     return [Result("tests", figures, pd.DataFrame(texts), [*caption, *left_out])]
 

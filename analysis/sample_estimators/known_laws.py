@@ -161,10 +161,13 @@ def _laws(laws: pd.DataFrame, sources: str) -> Result:
     wins = firsts.drop_duplicates(["collection", "law", "n"])["method"].value_counts()
     best = wins.index[0]
     caption = [
-        f"{best} has the least error on {wins[best]} of {wins.sum()} distributions and sizes (95 %: "
+        f"{best} has the least error on {wins[best]} of {wins.sum()} distributions "
+        "and sizes (95 %: "
         f"{share_text(wins[best], wins.sum())}).",
-        "The methods with the least RMSE on each distribution, chosen with knowledge of the truth. Bias ± its standard "
-        "error over data sets, bits; in brackets the share of intervals that contain the truth. Cover: methods whose "
+        "The methods with the least RMSE on each distribution, chosen with knowledge "
+        "of the truth. Bias ± its standard "
+        "error over data sets, bits; in brackets the share of intervals that contain "
+        "the truth. Cover: methods whose "
         f"intervals contain it in at least {MIN_COVERAGE:.0%} of the data sets.",
         sources,
     ]
@@ -231,8 +234,10 @@ def _items(paired: pd.DataFrame, sources: str) -> Result:
     ]
     caption = [
         f"Least mean error by items: {'; '.join(least)}.",
-        "Mean absolute error over levels of information, bits, ± its standard error over levels, one data set each. Of "
-        "the labels: the error of the plug-in estimate from the true labels of the same rows, which is the least that "
+        "Mean absolute error over levels of information, bits, ± its standard error "
+        "over levels, one data set each. Of "
+        "the labels: the error of the plug-in estimate from the true labels of the "
+        "same rows, which is the least that "
         "can be expected. No setting was chosen by the truth.",
         sources,
     ]

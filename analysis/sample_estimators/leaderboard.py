@@ -91,13 +91,20 @@ def result(figures: pd.DataFrame, sources: str, left_out: Sequence[str]) -> Resu
         else first
     )
     caption = [
-        f"{first['method']} has the least error, {first['ratio']:.2f} of {BASELINE}'s (median), and "
-        f"{covering['method']} the highest coverage, {_coverage(covering['coverage'], covering['coverage_error'])}.",
-        "Error: root mean square over the data sets of a distribution; the median over distributions and the range of "
-        f"the middle 80 %. Error / {BASELINE}'s, which orders the rows: median over the distributions that both "
-        "answered; methods answer different ones, so other columns are not of the same data. Coverage: share of "
-        "95 % intervals that contain the true value, mean over distributions ± its standard error. Width: median of "
-        "the intervals. Seconds: median, one thread. By: ours, yours (MODULE:NAME), or a public package or "
+        f"{first['method']} has the least error, {first['ratio']:.2f} of {BASELINE}'s "
+        "(median), and "
+        f"{covering['method']} the highest coverage, "
+        f"{_coverage(covering['coverage'], covering['coverage_error'])}.",
+        "Error: root mean square over the data sets of a distribution; the median "
+        "over distributions and the range of "
+        f"the middle 80 %. Error / {BASELINE}'s, which orders the rows: median over "
+        "the distributions that both "
+        "answered; methods answer different ones, so other columns are not of the "
+        "same data. Coverage: share of "
+        "95 % intervals that contain the true value, mean over distributions ± its "
+        "standard error. Width: median of "
+        "the intervals. Seconds: median, one thread. By: ours, yours (MODULE:NAME), "
+        "or a public package or "
         "formula on the same samples.",
         sources,
         *left_out,
@@ -151,5 +158,8 @@ def draw(ranked: pd.DataFrame, *paths: Path) -> None:
         coverage.axvline(LEVEL, color="black", linewidth=0.8)
         coverage.set(
             xlim=(0, 1),
-            xlabel="share of 95 % intervals that contain the true value\n(line: 0.95; no point: no interval)",
+            xlabel=(
+                "share of 95 % intervals that contain the true value\n(line: 0.95; no "
+                "point: no interval)"
+            ),
         )

@@ -238,15 +238,23 @@ def of_collection(
     their figure.
     """
     triples = "columns_z" in sets
-    made = f"{len(sets):,} simulated data sets, each of a distribution of its own; code {code}."
+    made = (
+        f"{len(sets):,} simulated data sets, each of a distribution of its own; code "
+        f"{code}."
+    )
     about = (
-        "Bits. Each distribution is read by a reader that was trained without the family in its row. In brackets: 95 % "
-        "Clopper-Pearson interval over distributions. Grade A: half of the interval is at most 0.14 bits or 25 %; C: "
-        "unlike all simulated data. RMSE of ksg and gcmi: on the same data sets, where they have a value."
+        "Bits. Each distribution is read by a reader that was trained without the "
+        "family in its row. In brackets: 95 % "
+        "Clopper-Pearson interval over distributions. Grade A: half of the interval "
+        "is at most 0.14 bits or 25 %; C: "
+        "unlike all simulated data. RMSE of ksg and gcmi: on the same data sets, "
+        "where they have a value."
     )
     usable = (
-        "Usable: grade A or B, and an interval no wider than the estimate (or 0.29 bits) and than 1.44 bits. These are "
-        "of the networks alone; `estimate` takes the upper limit of a weak table from the likelihood-ratio test, too."
+        "Usable: grade A or B, and an interval no wider than the estimate (or 0.29 "
+        "bits) and than 1.44 bits. These are "
+        "of the networks alone; `estimate` takes the upper limit of a weak table from "
+        "the likelihood-ratio test, too."
     )
     measures = judged_given(sets) if triples else judged(sets)
     by = GIVEN_CELL if triples else CELL
@@ -272,11 +280,16 @@ def of_series(sets: pd.DataFrame, code: str, left_out: Sequence[str]) -> list[Re
     if transfers:
         name, what = "transfers", "transfer entropy of x to y"
     about = (
-        f"Bits; {what}. Each process is read by a reader that was trained without its family. In brackets: 95 % "
-        "Clopper-Pearson interval over processes. RMSE of ksg (given the past of y for a transfer entropy): on "
+        f"Bits; {what}. Each process is read by a reader that was trained without its "
+        "family. In brackets: 95 % "
+        "Clopper-Pearson interval over processes. RMSE of ksg (given the past of y "
+        "for a transfer entropy): on "
         "the same data."
     )
-    made = f"{len(sets):,} simulated pairs of series, each of a process of its own; code {code}."
+    made = (
+        f"{len(sets):,} simulated pairs of series, each of a process of its own; code "
+        f"{code}."
+    )
     measures = judged_series(sets)
     families = summarised(sets, ["family"])
     cells = summarised(
@@ -331,9 +344,12 @@ def of_exam(tested: pd.DataFrame) -> Result:
         columns={"distributions": "data sets"}
     )
     about = (
-        "Bits. Data sets of `make sweep-known-laws`, several per distribution; the Clopper-Pearson intervals take them "
-        "as independent. No reader was trained on them. A figure of joint normality was added after readings of "
-        "beyond-normal were too high; the collections unseen and difficult were held out until the reader was fixed. "
+        "Bits. Data sets of `make sweep-known-laws`, several per distribution; the "
+        "Clopper-Pearson intervals take them "
+        "as independent. No reader was trained on them. A figure of joint normality "
+        "was added after readings of "
+        "beyond-normal were too high; the collections unseen and difficult were held "
+        "out until the reader was fixed. "
         "Grades by width alone."
     )
     return Result("exam", collections, text, [covered_text(tested), about])
@@ -350,7 +366,8 @@ def covered_text(sets: pd.DataFrame) -> str:
     )
     share = share_text(len(narrow), len(sets))
     return (
-        f"The 95 % interval contains the true value in {hits} of {len(sets):,} data sets; it is narrow (grade A) in "
+        f"The 95 % interval contains the true value in {hits} of {len(sets):,} data "
+        "sets; it is narrow (grade A) in "
         f"{share} of them, and {wrong} of the narrow ones are wrong."
     )
 
@@ -363,7 +380,10 @@ def judged(sets: pd.DataFrame) -> pd.DataFrame:
     weak = (sets["type"] == "categories") & excess.between(*WEAK)
     cells = in_cells(sets)
     cell = worst(cells, CELL)
-    worst_cell = f"interval contains the truth, worst cell: {cell[0]}, {cell[1]} columns, {cell[2]} rows"
+    worst_cell = (
+        f"interval contains the truth, worst cell: {cell[0]}, {cell[1]} columns, "
+        f"{cell[2]} rows"
+    )
     derived = covered[sets["family"] == "derived"]
     too_low = sets["truth"] > sets["high"]
     rows = [

@@ -70,7 +70,8 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
         texts.append(text)
     first = texts[0]
     finding = (
-        f"The screen finds {first['power']} of the dependent columns, and {first['false discoveries']} of what it "
+        f"The screen finds {first['power']} of the dependent columns, and "
+        f"{first['false discoveries']} of what it "
         "finds is false."
     )
     caption = [

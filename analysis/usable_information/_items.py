@@ -82,12 +82,18 @@ def right_and_wrong(tables: Tables, family: str, words: Sequence[str]) -> Result
         "Where predictions turn wrong (figure 3) follows from arithmetic: H(y) - "
         "log2 C to H(y) - 1 bits, by class."
     )
-    evidence = f"{beyond} of {items} items of {len(tables)} data sets are outside these bounds."
+    evidence = (
+        f"{beyond} of {items} items of {len(tables)} data sets are outside these "
+        "bounds."
+    )
     caption = [
         f"{figures['wrong'].sum():,} of {items} predictions are wrong, and {evidence}",
-        f"{family}, held out; bits. H(y) = -log2 of a class's probability without an input. Whatever the family and "
-        "the data, a right prediction has a PVI of at least H(y) - log2 C and a wrong one of at most H(y) - 1: with "
-        "two classes PVI and class alone tell right from wrong, with three even ones both occur between 0 and 0.585 "
+        f"{family}, held out; bits. H(y) = -log2 of a class's probability without an "
+        "input. Whatever the family and "
+        "the data, a right prediction has a PVI of at least H(y) - log2 C and a wrong "
+        "one of at most H(y) - 1: with "
+        "two classes PVI and class alone tell right from wrong, with three even ones "
+        "both occur between 0 and 0.585 "
         'bits, the "0.5 bits" of the paper. These bounds are dotted lines in the figure, one panel for each class.',
         *words,
     ]
@@ -200,7 +206,10 @@ def widest(figures: pd.DataFrame) -> str:
     part = part.assign(bits=plus_minus_column(part, "mean_bits"))
     low = part.loc[part["mean_bits"].idxmin()]
     high = part.loc[part["mean_bits"].idxmax()]
-    return f"{NAMES[low['data']]}: {low['bits']} bits at {low['overlap']}, {high['bits']} bits at {high['overlap']}"
+    return (
+        f"{NAMES[low['data']]}: {low['bits']} bits at {low['overlap']}, "
+        f"{high['bits']} bits at {high['overlap']}"
+    )
 
 
 def overlap(tables: Tables, family: str, words: Sequence[str]) -> Result:
@@ -221,12 +230,16 @@ def overlap(tables: Tables, family: str, words: Sequence[str]) -> Result:
         overlap=counts.mask(is_most, counts + " or more"),
     )
     compared = with_errors[figures["n"] >= FEW]
-    finding = f"No number of shared tokens has {FEW} pairs, so their means of PVI are not compared."
+    finding = (
+        f"No number of shared tokens has {FEW} pairs, so their means of PVI are not "
+        "compared."
+    )
     if len(compared):
         finding = f"Mean PVI by shared tokens differs most for {widest(compared)}."
     caption = [
         finding,
-        f"Mean PVI (bits) ± its standard error (and items) by how many different tokens premise and hypothesis share, "
+        "Mean PVI (bits) ± its standard error (and items) by how many different "
+        "tokens premise and hypothesis share, "
         f"{family}, held out. {TOKENS}. Means of fewer than {FEW} pairs are not drawn.",
         *words,
     ]
@@ -241,7 +254,10 @@ def no_overlap(name: str, table: pd.DataFrame) -> Claim:
     """Whether entailed pairs without a shared token are harder than all others."""
     is_chosen = (table["label"] == "entailment") & (table["overlap"] == 0)
     count = int(is_chosen.sum())
-    statement = f"{NAMES[name]}: entailed pairs that share no token are harder than others (figure 5)."
+    statement = (
+        f"{NAMES[name]}: entailed pairs that share no token are harder than others "
+        "(figure 5)."
+    )
     if count < FEW:
         return Claim(statement, "undecided", f"{count} such pairs, too few to tell.")
     chosen = table[is_chosen]
@@ -298,10 +314,14 @@ def hardest(tables: Tables, family: str, words: Sequence[str]) -> Result:
     )
     least = figures.loc[figures["pvi_bits"].idxmin()]
     caption = [
-        f"The hardest item, of {NAMES[least['data']]}, has a PVI of {least['pvi_bits']:+.3f} bits (one item).",
-        f"The {HARDEST} hardest items of every data set, {family}, held out: least PVI (bits), hardest first. "
-        "Candidates for a second look at their labels, no more: see how well PVI finds labels known to be wrong. "
-        f"A family that can use next to nothing ({used} bits on average) is a poor judge of labels.",
+        f"The hardest item, of {NAMES[least['data']]}, has a PVI of "
+        f"{least['pvi_bits']:+.3f} bits (one item).",
+        f"The {HARDEST} hardest items of every data set, {family}, held out: least "
+        "PVI (bits), hardest first. "
+        "Candidates for a second look at their labels, no more: see how well PVI "
+        "finds labels known to be wrong. "
+        f"A family that can use next to nothing ({used} bits on average) is a poor "
+        "judge of labels.",
         *words,
     ]
     return Result("hardest", figures, text, caption, quotes=True)

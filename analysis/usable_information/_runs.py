@@ -31,10 +31,14 @@ INPUTS = {
 }
 ESTIMATORS = ("held-out", "cross-fitted")
 FINE_TUNED = (
-    "The vectors of IMDB are of an encoder that was itself fine-tuned on IMDB's classes, perhaps on these very "
+    "The vectors of IMDB are of an encoder that was itself fine-tuned on IMDB's "
+    "classes, perhaps on these very "
     "reviews: their figures describe the vectors, not how hard the reviews are."
 )
-PHRASES = "Many items of SST-2 are phrases of one sentence, which cross-fitting has on both sides of a fold."
+PHRASES = (
+    "Many items of SST-2 are phrases of one sentence, which cross-fitting has on both "
+    "sides of a fold."
+)
 Z95 = 1.96
 TAIL = 0.002  # share of the hardest items of a data set that the figures leave out
 
@@ -125,7 +129,8 @@ def less_than(statement: str, difference: Figure | None, what: str) -> Claim:
     high = difference.value + Z95 * difference.error
     trainings = "trainings" if difference.seeds > 1 else "training"
     evidence = (
-        f"{what} {difference.value:+.3f} bits, 95 % interval {low:+.3f} to {high:+.3f} ({difference.n:,} items, "
+        f"{what} {difference.value:+.3f} bits, 95 % interval {low:+.3f} to "
+        f"{high:+.3f} ({difference.n:,} items, "
         f"{difference.seeds} {trainings})."
     )
     return Claim(statement, verdict(low, high), evidence)
@@ -171,7 +176,10 @@ def described(runs: pd.DataFrame) -> str:
                 shown.append(name)
         return "; ".join(shown)
 
-    return f"Profile {profiles(runs)}. Data {values('infoscope.data')}; code {values('infoscope.code')}."
+    return (
+        f"Profile {profiles(runs)}. Data {values('infoscope.data')}; code "
+        f"{values('infoscope.code')}."
+    )
 
 
 def cautions(runs: pd.DataFrame) -> list[str]:

@@ -129,15 +129,23 @@ def information(measured: pd.DataFrame, family: str | None, words: list[str]) ->
     for _, row in text.loc[best.index].iterrows():
         levels.append(f"{row['data']} {row['V-information']} bits ({row['family']})")
     caption = [
-        f"Usable information by data, hardest first, of the family that can use most: {', '.join(levels)}.",
-        "Bits. ± is a standard error over items, robust to those that share a premise; where there are several "
-        "trainings it includes their scatter. With one training, what another one would give is not in it. Nothing is "
-        "clipped: below 0 a family predicts unseen items worse than the class frequencies do.",
-        "Usable information is what a fit to so many items has found: a lower bound, up to chance. If less input "
-        "gives more, the fit has not learnt to ignore the rest: a finding about the family, not the data. A small-* "
+        "Usable information by data, hardest first, of the family that can use most: "
+        f"{', '.join(levels)}.",
+        "Bits. ± is a standard error over items, robust to those that share a "
+        "premise; where there are several "
+        "trainings it includes their scatter. With one training, what another one "
+        "would give is not in it. Nothing is "
+        "clipped: below 0 a family predicts unseen items worse than the class "
+        "frequencies do.",
+        "Usable information is what a fit to so many items has found: a lower bound, "
+        "up to chance. If less input "
+        "gives more, the fit has not learnt to ignore the rest: a finding about the "
+        "family, not the data. A small-* "
         "transformer starts from random weights.",
-        "calibration error: mean |share right - top probability| over 15 bins; about sqrt(15 / items) of it is noise. "
-        "Shannon: the mutual information of the input and the class, known of generated data only.",
+        "calibration error: mean |share right - top probability| over 15 bins; about "
+        "sqrt(15 / items) of it is noise. "
+        "Shannon: the mutual information of the input and the class, known of "
+        "generated data only.",
         comparability(measured),
         *floored(figures),
         *words,
@@ -247,7 +255,8 @@ def comparability(runs: pd.DataFrame) -> str:
         differs.append("fewer training items (SNLI has 549,367 pairs)")
     if "mnli-dev" in set(beside["data"]):
         differs.append(
-            "of MultiNLI a part of its matched development set in place of its 392,702 training pairs"
+            "of MultiNLI a part of its matched development set in place of its "
+            "392,702 training pairs"
         )
     epochs = set(beside["epochs"].dropna())
     if epochs - {EPOCHS}:
@@ -256,7 +265,8 @@ def comparability(runs: pd.DataFrame) -> str:
     if not differs:
         return "BERT-base: the published setting."
     return (
-        f"BERT-base (published, whole training sets) is there for the order of data sets and inputs, not to compare "
+        "BERT-base (published, whole training sets) is there for the order of data "
+        "sets and inputs, not to compare "
         f"levels. What differs here: {'; '.join(differs)}."
     )
 
@@ -268,7 +278,8 @@ def floored(figures: pd.DataFrame) -> list[str]:
     if not row["floored"]:
         return []
     return [
-        f"Floored at a probability of 1e-6: at most {share.max():.1%} of the items of a row "
+        f"Floored at a probability of 1e-6: at most {share.max():.1%} of the items of "
+        "a row "
         f"({NAMES[row['data']]}, {INPUTS[row['transformation']]}, {row['family']})."
     ]
 
@@ -291,7 +302,10 @@ def claims_on_data(figures: pd.DataFrame) -> list[Claim]:
             )
             runs = min(first["runs"], second["runs"])
             figure = Figure(difference, error, int(first["n"] + second["n"]), int(runs))
-            statement = f"{NAMES[harder]} has less information that {family} can use than {NAMES[easier]} (figure 1)."
+            statement = (
+                f"{NAMES[harder]} has less information that {family} can use than "
+                f"{NAMES[easier]} (figure 1)."
+            )
             claims.append(less_than(statement, figure, "difference"))
     return claims
 
@@ -400,8 +414,10 @@ def examples(runs: pd.DataFrame, words: Sequence[str]) -> Result:
         }
     )
     caption = [
-        f"{figures['transformation'].nunique()} transformations of one item of each data set (examples: no error).",
-        "What each transformation leaves of an item; its information is what a family fitted to the rest can use.",
+        f"{figures['transformation'].nunique()} transformations of one item of each "
+        "data set (examples: no error).",
+        "What each transformation leaves of an item; its information is what a family "
+        "fitted to the rest can use.",
         *words,
     ]
     return Result("transformations", figures, text, caption, quotes=True)
@@ -447,11 +463,15 @@ def artefacts(runs: pd.DataFrame, words: Sequence[str]) -> Result:
     counts = ", ".join(f"{count:,.0f}" for count in sorted(set(runs["artefact_texts"])))
     caption = [
         f"{most['token']} helps most, to predict {most['label']}: {most['bits']} bits.",
-        f"The {TOKENS} tokens that help most to predict each class: H(y | x without the token) - H(y | x), bits, ± its "
-        f"standard error over texts (and occurrences), of tokens that occur {FREQUENT} times or more in the class, in "
+        f"The {TOKENS} tokens that help most to predict each class: H(y | x without "
+        "the token) - H(y | x), bits, ± its "
+        "standard error over texts (and occurrences), of tokens that occur "
+        f"{FREQUENT} times or more in the class, in "
         f"{counts} held-out texts. Tokens are "
-        "words, and signs of punctuation apart from them, as published (the tokenizers' Whitespace). Members are not "
-        "fitted again. The largest of many: a token that leads by its error only may lead by luck.",
+        "words, and signs of punctuation apart from them, as published (the "
+        "tokenizers' Whitespace). Members are not "
+        "fitted again. The largest of many: a token that leads by its error only may "
+        "lead by luck.",
         *words,
     ]
     return Result(
@@ -479,10 +499,14 @@ def epochs(runs: pd.DataFrame, words: Sequence[str]) -> list[Result]:
     ]
     caption = [
         f"After the last epoch: {', '.join(ends)}.",
-        "V-information (bits) and accuracy of held-out items after every epoch of one training, ± standard error over "
-        "items and, of several trainings, over these. Its learning rate falls to 0 over all epochs, so that an early "
-        "one is not the same as a training of so many. The claims take the best epoch by these figures, which favours "
-        "a fall. The figure has BERT-base's as published (dashed; whole training sets, not comparable in level).",
+        "V-information (bits) and accuracy of held-out items after every epoch of one "
+        "training, ± standard error over "
+        "items and, of several trainings, over these. Its learning rate falls to 0 "
+        "over all epochs, so that an early "
+        "one is not the same as a training of so many. The claims take the best epoch "
+        "by these figures, which favours "
+        "a fall. The figure has BERT-base's as published (dashed; whole training "
+        "sets, not comparable in level).",
         described(runs),
         *words,
     ]
@@ -576,7 +600,10 @@ def falls(name: str, curve: pd.DataFrame) -> list[Claim]:
         f"{high:+.1%}."
     )
     fall = Figure(bits, bits_error, int(final["n"]), int(final["runs"]))
-    sensitive = f"{name}: V-information is more sensitive to over-fitting than accuracy (figure 2)."
+    sensitive = (
+        f"{name}: V-information is more sensitive to over-fitting than accuracy "
+        "(figure 2)."
+    )
     return [
         less_than(statement, fall, epochs),
         Claim(sensitive, verdict(low, high), evidence),

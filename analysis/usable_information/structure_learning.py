@@ -75,7 +75,8 @@ def result(study: str, runs: pd.DataFrame, words: Sequence[str]) -> Result:
         scores = rows["method"] + " " + rows[what]
         rankings.append(f"{case}: {', '.join(scores)}")
     caption = [
-        f"With {most:,} rows the methods rank, best first, by {what}: {'; '.join(rankings)}.",
+        f"With {most:,} rows the methods rank, best first, by {what}: "
+        f"{'; '.join(rankings)}.",
         f"{what[0].upper()}{what[1:]}, by method, case and sample size.",
         *cautions(study, figures, score),
         *words,
@@ -95,23 +96,27 @@ def cautions(study: str, figures: pd.DataFrame, score: str) -> list[str]:
     lines = []
     if study == "frames":
         lines.append(
-            "Digits move straight and bounce, the same forwards and backwards: no weight can find the "
+            "Digits move straight and bounce, the same forwards and backwards: no "
+            "weight can find the "
             "direction, unless the first frame is known."
         )
     if study == "trees":
         lines.append(
-            "Weights that are symmetric, of lines and of tables but for chance too, cannot find directions: "
+            "Weights that are symmetric, of lines and of tables but for chance too, "
+            "cannot find directions: "
             "their root is chosen by the order of the variables or by noise."
         )
     if study == "genes":
         lines.append(
-            "Every ordered pair counts, though only V-information can differ between its two directions."
+            "Every ordered pair counts, though only V-information can differ between "
+            "its two directions."
         )
         cases = set(figures["case"])
         tables = sorted(cases - {SIMULATED})
         if tables:
             lines.append(
-                f"Data sets of {', '.join(tables)} are samples of the rows of one table: ± does not include "
+                f"Data sets of {', '.join(tables)} are samples of the rows of one "
+                "table: ± does not include "
                 "the differences to another table."
             )
         if SIMULATED in cases:
@@ -121,7 +126,8 @@ def cautions(study: str, figures: pd.DataFrame, score: str) -> list[str]:
         sets = figures.loc[is_faultless, "sets"].min()
         share = 1.0 - 0.05 ** (1.0 / sets)  # the exact binomial bound
         lines.append(
-            f"0.000 ± 0.000: no wrong edge in any of {sets} data sets; up to {100 * share:.0f} % of "
+            f"0.000 ± 0.000: no wrong edge in any of {sets} data sets; up to "
+            f"{100 * share:.0f} % of "
             "such sets may have one (one-sided 95 %)."
         )
     return lines

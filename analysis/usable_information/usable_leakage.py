@@ -49,11 +49,16 @@ TRAINING = {  # figures of the training of hidden features
     "adversary_log_loss": "adversary's log loss (bits)",
 }
 WEAK = (
-    "The error of reconstruction is the mean squared error (1 if nothing is kept): the cost of hiding. If the family "
-    "that the features were hidden from still finds much, the adversary was too weak in training: nothing is hidden, "
+    "The error of reconstruction is the mean squared error (1 if nothing is kept): "
+    "the cost of hiding. If the family "
+    "that the features were hidden from still finds much, the adversary was too weak "
+    "in training: nothing is hidden, "
     "and nothing follows for other families."
 )
-SELECTED = "In the claims the family that still finds most is chosen by these figures, which favours `confirmed`."
+SELECTED = (
+    "In the claims the family that still finds most is chosen by these figures, which "
+    "favours `confirmed`."
+)
 CELL = ["study", "source", "representation", "against", "seed"]
 
 
@@ -116,9 +121,12 @@ def matrix(study: str, label: str, rows: pd.DataFrame, words: Sequence[str]) -> 
         claims = leaks(rows)
     caption = [
         finding(is_hiding, label, figures),
-        f"What every family (columns) can use about {LABELS[label]}, bits, cross-fitted on unseen items; of at most "
-        f"{figures['ceiling_bits'].mean():.3f} bits. ± is over items, and over trainings where there are several. "
-        "Nothing is clipped: 0 within its error, or less: that family detects none; others may. "
+        f"What every family (columns) can use about {LABELS[label]}, bits, "
+        "cross-fitted on unseen items; of at most "
+        f"{figures['ceiling_bits'].mean():.3f} bits. ± is over items, and over "
+        "trainings where there are several. "
+        "Nothing is clipped: 0 within its error, or less: that family detects none; "
+        "others may. "
         f"{ranged(figures['n'])} items, {ranged(figures['seeds'])} trainings each.",
     ]
     if is_hiding:
@@ -148,7 +156,10 @@ def finding(is_hiding: bool, label: str, figures: pd.DataFrame) -> str:
         )
         parts.append(f"{bits} in {where} ({row['family']})")
     ceiling = figures["ceiling_bits"].mean()
-    return f"Of {ceiling:.3f} bits about {LABELS[label]}, the family that finds most finds {'; '.join(parts)}."
+    return (
+        f"Of {ceiling:.3f} bits about {LABELS[label]}, the family that finds most "
+        f"finds {'; '.join(parts)}."
+    )
 
 
 def pooled(rows: pd.DataFrame, costs: Iterable[str]) -> pd.DataFrame:
@@ -194,7 +205,10 @@ def transfers(rows: pd.DataFrame) -> list[Claim]:
             continue
         hidden = values.loc[against]
         seeds = hidden.index.intersection(plain.index)
-        statement = f"Features hidden from {against} networks show {reader} less than features that hide nothing."
+        statement = (
+            f"Features hidden from {against} networks show {reader} less than "
+            "features that hide nothing."
+        )
         difference = hidden.loc[seeds, reader] - plain.loc[seeds, reader]
         claims.append(
             difference_claim(

@@ -125,7 +125,8 @@ def reference() -> Iterator[tuple[str, str]]:
             listed.append(f"- [{name}]({name}.md): {sentence}")
             yield (
                 f"reference/{name}.md",
-                f"# {name}\n\n::: {name}\n    options:\n      show_root_heading: false\n",
+                f"# {name}\n\n::: {name}\n    options:\n      show_root_heading: "
+                "false\n",
             )
         listed.append("")
     yield "reference/index.md", "\n".join(listed)

@@ -135,7 +135,8 @@ def best(zoo: pd.DataFrame, models: tuple[str, ...], count: int) -> pd.DataFrame
     missing = [model for model in models if model not in set(zoo["model"])]
     if missing:
         raise UnknownName(
-            f"models must have finished trainings in vae-zoo; there are none for {', '.join(missing)}"
+            "models must have finished trainings in vae-zoo; there are none for "
+            f"{', '.join(missing)}"
         )
     ranked = zoo.sort_values(SELECTION_SCORE, ascending=False, kind="stable")
     return pd.concat([ranked[ranked["model"] == model].head(count) for model in models])

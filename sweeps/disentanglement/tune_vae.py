@@ -88,7 +88,8 @@ def space(profile: TuningProfile) -> dict[str, FloatDistribution]:
     for name, (low, high) in ranges.items():
         if not 0 < low < high:
             raise OutOfRange(
-                f"the range of {name} must be increasing and above 0, got {low} to {high}."
+                f"the range of {name} must be increasing and above 0, got {low} to "
+                f"{high}."
             )
         value = getattr(cell, name)
         searched[name] = FloatDistribution(low * value, high * value, log=True)
@@ -99,7 +100,8 @@ def check(cell: TuningCell) -> None:
     one_of("criterion", cell.criterion, CRITERIA)
     if cell.criterion != "elbo" and cell.model in WITHOUT_DENSITY:
         raise InvalidInput(
-            f"model must have a density unless the criterion is elbo, got {cell.model!r}."
+            "model must have a density unless the criterion is elbo, got "
+            f"{cell.model!r}."
         )
     require_minimum(cell, {"judging_draws": _factor_scores.MINIMUM["draws"]})
     _factor_scores.check_effort(cell)

@@ -190,7 +190,8 @@ def dataset(cell: DataCell) -> DomainDataset:
         return patches.subset(rows).resized(cell.size)
     if cell.base == "mnist" and data.data_root() is None:
         raise InvalidInput(
-            "base must be 'digits' unless INFOSCOPE_DATA names a folder with MNIST, got 'mnist'"
+            "base must be 'digits' unless INFOSCOPE_DATA names a folder with MNIST, "
+            "got 'mnist'"
         )
     base = None if cell.base == "mnist" else "digits"
     if cell.data == "crmnist":
@@ -319,7 +320,8 @@ def check(cell: DomainCell) -> None:
     one_of("selection", cell.selection, SELECTIONS)
     if cell.patience and not RULES[SELECTIONS[cell.selection]][1]:
         raise InvalidInput(
-            f"patience must be 0 for the selection {cell.selection!r}, got {cell.patience}."
+            f"patience must be 0 for the selection {cell.selection!r}, got "
+            f"{cell.patience}."
         )
     _checked(cell.model, cell.config)
     _check_parts(cell)

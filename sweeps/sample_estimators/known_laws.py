@@ -114,7 +114,8 @@ def laws_of(profile: LawProfile) -> dict[str, str]:
     for law in profile.laws:
         if law not in (*collections, "all"):
             raise UnknownName(
-                f"laws must be of the collections {', '.join(profile.collections)}, got {law!r}."
+                f"laws must be of the collections {', '.join(profile.collections)}, "
+                f"got {law!r}."
             )
     if "all" in profile.laws:
         return collections

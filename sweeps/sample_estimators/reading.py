@@ -96,7 +96,8 @@ def check(cell: ReaderCell) -> None:
     require_minimum(cell, {"sets": 300, "seed": 0})
     if not files_in(cell.data):
         raise TooFew(
-            f"data must be a folder with simulated data sets (make sweep-simulations), got {cell.data}."
+            "data must be a folder with simulated data sets (make "
+            f"sweep-simulations), got {cell.data}."
         )
 
 

@@ -76,7 +76,8 @@ class SequenceClassifiers:
     def __post_init__(self) -> None:
         if self.encoder not in TRANSFORMERS and not self.encoder.startswith(HUB):
             raise InvalidInput(
-                f"encoder must be {', '.join(TRANSFORMERS)} or {HUB}<model>, got {self.encoder!r}."
+                f"encoder must be {', '.join(TRANSFORMERS)} or {HUB}<model>, got "
+                f"{self.encoder!r}."
             )
         if self.null not in NULLS:
             raise UnknownName(f"null must be {' or '.join(NULLS)}, got {self.null!r}.")
@@ -90,7 +91,10 @@ class SequenceClassifiers:
 
     @property
     def name(self) -> str:
-        settings = f"epochs={self.epochs}, batch={self.batch}, rate={self.rate:g}, max_length={self.max_length}"
+        settings = (
+            f"epochs={self.epochs}, batch={self.batch}, rate={self.rate:g}, "
+            f"max_length={self.max_length}"
+        )
         return f"sequence-classifier({self.encoder}, {settings}, null={self.null})"
 
     def fit(

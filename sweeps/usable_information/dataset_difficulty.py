@@ -232,7 +232,8 @@ def check(cell: DifficultyCell) -> None:
     one_of("transformation", cell.transformation, TRANSFORMATIONS)
     if cell.transformation in WORDLESS and not is_encoder(cell.family):
         raise InvalidInput(
-            f"transformation must leave words for {cell.family}, got {cell.transformation!r}"
+            f"transformation must leave words for {cell.family}, got "
+            f"{cell.transformation!r}"
         )
     family_of(cell)
     data_sets(cell)

@@ -116,7 +116,8 @@ def expression_table(path: str) -> tuple[np.ndarray, np.ndarray]:
         graph = stored["adjacency"] != 0
     except (OSError, ValueError) as error:
         raise UnreadableFile(
-            f"genes must be {SIMULATED} or a .npz with expression and adjacency, not {path!r}: {error}"
+            f"genes must be {SIMULATED} or a .npz with expression and adjacency, not "
+            f"{path!r}: {error}"
         ) from None
     columns = expression.shape[1:]
     if (
@@ -125,7 +126,8 @@ def expression_table(path: str) -> tuple[np.ndarray, np.ndarray]:
         or not np.isfinite(expression).all()
     ):
         raise UnreadableFile(
-            f"genes must be {SIMULATED} or a .npz with finite expression [n, m] and adjacency [m, m], not {path!r}."
+            f"genes must be {SIMULATED} or a .npz with finite expression [n, m] and "
+            f"adjacency [m, m], not {path!r}."
         )
     return expression, graph
 

@@ -33,7 +33,8 @@ def test_a_verdict_a_table_a_map_a_page_and_one_run(here, capsys):
     assert status_of(disentangle.COMMAND, words) == 0
     printed, _ = capsys.readouterr()
     assert printed.startswith(
-        "Each factor is in one column of its own: shape wholly in PC 1 (100 %) and body weight (kg) "
+        "Each factor is in one column of its own: shape wholly in PC 1 (100 %) and "
+        "body weight (kg) "
     )
     assert "as numbers in 10 parts" in printed
     assert "as 3 categories" in printed

@@ -12,7 +12,10 @@ from infoscope.late import exports
 
 
 def test_names_of_the_stub_are_found_in_their_modules(monkeypatch, tmp_path):
-    stub = "from infoscope.errors import TooFew as TooFew\nfrom infoscope import checks as checks\n"
+    stub = (
+        "from infoscope.errors import TooFew as TooFew\nfrom infoscope import checks "
+        "as checks\n"
+    )
     (tmp_path / "__init__.pyi").write_text(
         stub + "from infoscope.checks import one_of as one_of\n"
     )

@@ -121,7 +121,8 @@ def test_cells_without_a_value_are_grey():
 
 def test_matplotlib_is_imported_only_to_draw_and_asked_for_by_name():
     program = (
-        "import sys; sys.modules['matplotlib'] = sys.modules['matplotlib.pyplot'] = None\n"
+        "import sys; sys.modules['matplotlib'] = sys.modules['matplotlib.pyplot'] = "
+        "None\n"
         "from infoscope.notebook import axes\n"
         "try:\n    axes()\nexcept ModuleNotFoundError as error:\n    print(error)"
     )

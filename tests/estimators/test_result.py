@@ -35,7 +35,8 @@ def pairs(seed, n=400):
 TEXTS = [
     (
         Estimate(0.41312, 0.0121, n=2000, method="KSG 1", notes=("Rows repeat.",)),
-        "0.596 ± 0.017 bits (95 %: 0.562 to 0.630, sampling error only; KSG 1, n = 2,000)\n  Rows repeat.",
+        "0.596 ± 0.017 bits (95 %: 0.562 to 0.630, sampling error only; KSG 1, n = "
+        "2,000)\n  Rows repeat.",
     ),
     (Estimate(1.5, 0.0, method="closed form"), "2.16 bits (exact; closed form)"),
     (Estimate(0.25, n=10), "0.361 bits (standard error not known; n = 10)"),

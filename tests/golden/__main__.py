@@ -44,7 +44,10 @@ def ordered(table):
 def differences(before, now):
     """In words, where two tables differ; empty if they do not."""
     if set(before.columns) != set(now.columns) or len(before) != len(now):
-        return f"{before.shape[0]} x {before.shape[1]} before, {now.shape[0]} x {now.shape[1]} now"
+        return (
+            f"{before.shape[0]} x {before.shape[1]} before, {now.shape[0]} x "
+            f"{now.shape[1]} now"
+        )
     before = ordered(before)
     now = ordered(now)
     texts = []
@@ -58,7 +61,8 @@ def differences(before, now):
         if not same.all():
             place = int(np.argmin(same))
             texts.append(
-                f"{name}: {np.sum(~same)} of {len(old)}, such as {old[place]} -> {new[place]}"
+                f"{name}: {np.sum(~same)} of {len(old)}, such as {old[place]} -> "
+                f"{new[place]}"
             )
     return "; ".join(texts)
 
@@ -92,7 +96,8 @@ def main():
         else:
             same += 1
     print(
-        f"{same} tables as before, {changed} that differ, {absent} that are not in {TABLES}"
+        f"{same} tables as before, {changed} that differ, {absent} that are not in "
+        f"{TABLES}"
     )
     return int(changed > 0)
 

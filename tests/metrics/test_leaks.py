@@ -27,7 +27,8 @@ def carried(block, low, high, p_value=math.nan):
         ([carried("a", 0.0, 0.02), carried("b", 0.1, 0.3)], "Leak: b also carries 0.20 bits (95 %: 0.10 to 0.30)"),
         ([carried("a", 0.004, 0.1)], "Leak: a also carries 0.052 bits (95 %: 0.004 to"),
         ([carried("a", 0.0, 0.02), carried("b", 0.0, 0.06, 1e-6)],
-         "b depends on site (p = 1e-06), but weakly: it carries at most 0.06 bits about site (95 %)."),
+         "b depends on site (p = 1e-06), but weakly: it carries at most 0.06 bits "
+         "about site (95 %)."),
         ([carried("a", 0.0, 0.02), carried("b", -0.1, 0.06, 0.03)], "No leak is detected: b carries at most 0.06 bits"),
         ([carried("a", -0.004, 0.004)], "No leak is detected: a carries at most 0.01 bits about site (95 %)."),
     ],

@@ -32,7 +32,10 @@ def corpus(n, seed):
     for position in range(n):
         noun = draw.choice(("film", "play", "book", "song"))
         adjective = draw.choice(ADJECTIVES[position % 2])
-        words = f"The {noun} was {adjective} and {draw.choice(('old', 'new', 'long', 'short'))}"
+        words = (
+            f"The {noun} was {adjective} and "
+            f"{draw.choice(('old', 'new', 'long', 'short'))}"
+        )
         texts.append(words + draw.choice((".", " today.", ", as they said in town.")))
     return texts, torch.arange(n) % 2
 

@@ -17,7 +17,10 @@ pytestmark = pytest.mark.system
 
 REPORT = "report-smoke.html"
 QUESTION = "Which estimator is the most accurate?"
-RESOURCES = "performance.getEntriesByType('resource').filter(r => !r.name.startsWith('data:')).length"
+RESOURCES = (
+    "performance.getEntriesByType('resource').filter(r => "
+    "!r.name.startsWith('data:')).length"
+)
 NOTE = "what is said of this row and of no other, at some length. " * 12
 
 
@@ -42,7 +45,10 @@ def test_the_page_of_a_sweep_leads_to_its_cells(browser, ui, recorded):
         f"{ui}/#/experiments/{parent.info.experiment_id}/runs/{parent.info.run_id}?workflowType=machine_learning"
     )
     browser.until_shown(QUESTION, "4 cells")
-    link = "[...document.links].filter(link => link.innerText.trim() === '4 cells')[0].href"
+    link = (
+        "[...document.links].filter(link => link.innerText.trim() === '4 "
+        "cells')[0].href"
+    )
     names = [tags["mlflow.runName"] for tags in cells["tags"]]
     assert len(set(names)) == 4
     browser.open(browser.value(link))
@@ -86,7 +92,10 @@ def test_the_report_is_an_artifact_of_the_sweep(browser, ui, recorded):
     page = f"{ui}/#/experiments/{parent.info.experiment_id}/runs/{parent.info.run_id}/artifacts/analysis"
     browser.open(f"{page}?workflowType=machine_learning")
     browser.until_shown("estimator-choice", REPORT)
-    name = f"[...document.querySelectorAll('div, span, a')].filter(e => e.innerText.trim() === '{REPORT}').pop()"
+    name = (
+        "[...document.querySelectorAll('div, span, a')].filter(e => "
+        f"e.innerText.trim() === '{REPORT}').pop()"
+    )
     browser.value(f"{name}.click()")
     browser.until("document.querySelector('iframe') !== null")
     shown = browser.value("document.querySelector('iframe').outerHTML")
@@ -101,7 +110,8 @@ def test_the_report_has_its_pictures(browser, finished):
     browser.until("document.readyState === 'complete'")
     browser.value("Promise.all([...document.images].map(image => image.decode()))")
     pictures = browser.value(
-        "[...document.images].map(image => [image.naturalWidth, image.naturalHeight, image.alt])"
+        "[...document.images].map(image => [image.naturalWidth, image.naturalHeight, "
+        "image.alt])"
     )
     assert len(pictures) == page.read_text(encoding="utf-8").count("<img ") > 0
     for width, height, alt in pictures:
@@ -117,7 +127,8 @@ def page(browser, finished):
     """The report in the browser, which is as wide and as bright as it was afterwards."""
     browser.open((finished / "runs" / REPORT).as_uri())
     browser.until(
-        "document.readyState === 'complete' && document.querySelectorAll('th[tabindex]').length > 0"
+        "document.readyState === 'complete' && "
+        "document.querySelectorAll('th[tabindex]').length > 0"
     )
     yield browser
     browser.ask("Emulation.clearDeviceMetricsOverride")
@@ -146,10 +157,12 @@ def test_claims_are_filtered_by_their_verdict(browser, tmp_path):
     )
     for place, verdict in enumerate(verdicts):
         browser.value(
-            f"{choice}.selectedIndex = {place}, {choice}.dispatchEvent(new Event('change'))"
+            f"{choice}.selectedIndex = {place}, {choice}.dispatchEvent(new "
+            "Event('change'))"
         )
         shown = browser.value(
-            f"{rows}.filter(row => row.checkVisibility()).map(row => row.cells[1].textContent)"
+            f"{rows}.filter(row => row.checkVisibility()).map(row => "
+            "row.cells[1].textContent)"
         )
         assert shown == [
             claim.statement for claim in claims if verdict in (claim.verdict, "all")
@@ -169,7 +182,10 @@ def test_the_report_is_light_or_dark_and_fits_a_phone(page, scheme, dark):
         deviceScaleFactor=2,
         mobile=True,
     )
-    colour = "getComputedStyle(document.body).backgroundColor.match(/[0-9]+/g).slice(0, 3).map(Number)"
+    colour = (
+        "getComputedStyle(document.body).backgroundColor.match(/[0-9]+/g).slice(0, "
+        "3).map(Number)"
+    )
     page.until(f"({colour}.reduce((a, b) => a + b) < 384) === {str(dark).lower()}")
     page.until("document.documentElement.scrollWidth <= 391")
 
@@ -208,7 +224,10 @@ def test_a_page_to_send_is_light_or_dark_and_fits_a_phone(
     browser.until_shown("An answer.", "table, 150 rows")
     browser.until("document.documentElement.scrollWidth <= 391")
     assert browser.value("matchMedia('(prefers-color-scheme: dark)').matches") is dark
-    ink = "getComputedStyle(document.body).color.match(/[0-9]+/g).slice(0, 3).map(Number).reduce((a, b) => a + b)"
+    ink = (
+        "getComputedStyle(document.body).color.match(/[0-9]+/g).slice(0, "
+        "3).map(Number).reduce((a, b) => a + b)"
+    )
     assert (browser.value(ink) > 384) is dark
     assert browser.value("document.documentElement.scrollHeight") < 2500
     browser.ask("Emulation.clearDeviceMetricsOverride")
@@ -242,7 +261,10 @@ def test_no_column_of_a_page_to_send_is_cut(browser, tmp_path, width):
     )
     browser.open(path.as_uri())
     browser.until_shown("An answer.", "Scores", "1,000")
-    cut = "[...document.querySelectorAll('.wide')].filter(part => part.scrollWidth > part.clientWidth).length"
+    cut = (
+        "[...document.querySelectorAll('.wide')].filter(part => part.scrollWidth > "
+        "part.clientWidth).length"
+    )
     assert (
         browser.value(f"{cut} + +(document.documentElement.scrollWidth > {width + 1})")
         == 0

@@ -200,9 +200,11 @@ def test_search_finds_a_page_without_a_server(watched, site):
     page = shown(watched, site, "index")
     query = "document.querySelector('[data-md-component=search-query]')"
     page.value(
-        f"{query}.focus(), {query}.value = 'synergistic', {query}.dispatchEvent(new Event('keyup'))"
+        f"{query}.focus(), {query}.value = 'synergistic', {query}.dispatchEvent(new "
+        "Event('keyup'))"
     )
     page.until(
-        "[...document.querySelectorAll('.md-search-result__link')].some(a => a.href.includes('concepts'))"
+        "[...document.querySelectorAll('.md-search-result__link')].some(a => "
+        "a.href.includes('concepts'))"
     )
     assert page.value("window.wrong") == []

@@ -45,7 +45,8 @@ def test_a_search_needs_the_recorded_cells(tmp_path):
 def test_neither_ray_nor_mlflow_is_imported(tmp_path):
     code = (
         "import sys; from infoscope.__main__ import main; "
-        f"status = main(['sweep', 'toy-model', '--profile', 'smoke', '--offline', {str(tmp_path)!r}]); "
+        "status = main(['sweep', 'toy-model', '--profile', 'smoke', '--offline', "
+        f"{str(tmp_path)!r}]); "
         "print(status, {'ray', 'mlflow', 'optuna'} & set(sys.modules))"
     )
     done = subprocess.run(

@@ -41,7 +41,8 @@ FILES = {
     ),
 
     "planets: comment lines": (
-        "# archive\n#\n# 3 columns\npl_name,st_mass,disc\n11 Com b,2.7,2007-11\nHD 1 b,,2009-01\n",
+        "# archive\n#\n# 3 columns\npl_name,st_mass,disc\n11 Com b,2.7,2007-11\nHD 1 "
+        "b,,2009-01\n",
         {"pl_name": ["11 Com b"], "st_mass": [2.7, np.nan], "disc": [0.0, 427.0]},
         ["`disc` as days since 2007-11-01"],
     ),
@@ -52,7 +53,8 @@ FILES = {
         [],
     ),
     "adult income: blanks before names and values": (
-        "age, workclass, income\n39, State-gov, <=50K\n50, ?, >50K\n38, Private, <=50K\n",
+        "age, workclass, income\n39, State-gov, <=50K\n50, ?, >50K\n38, Private, "
+        "<=50K\n",
         {"age": [39, 50], "workclass": ["State-gov", None], "income": ["<=50K", ">50K"]},
         ["'?' taken as missing (1)"],
     ),

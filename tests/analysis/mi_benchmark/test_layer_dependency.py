@@ -12,7 +12,10 @@ from tests.analysis.mi_benchmark.grids import crossed
 from tests.analysis.runs import analysed
 
 LAYERS = "stem", "block 1", "block 2", "pooled"
-UPPER = "Upper layers are estimated more accurately than lower ones, against the {} MI: images (mnist)."
+UPPER = (
+    "Upper layers are estimated more accurately than lower ones, against the {} MI: "
+    "images (mnist)."
+)
 BITS = [[2.0, 6.0]]
 DATA = dict(encoder="identity", statistics="none")
 

@@ -218,7 +218,10 @@ def test_a_transformer_takes_pairs_of_texts(transformer):
             as_family(transformer).fit(wrong, LABELS[:4], 2)
 
 
-IMPORTS = "import sys, infoscope.metrics, infoscope.estimators.families; assert 'transformers' not in sys.modules"
+IMPORTS = (
+    "import sys, infoscope.metrics, infoscope.estimators.families; assert "
+    "'transformers' not in sys.modules"
+)
 
 
 @pytest.mark.system

@@ -25,12 +25,14 @@ CASES = [
     (
         "none",
         {"p_value": 0.4},
-        "No dependence is detected (p = 0.4): a and b share at most 0.16 bits (95 %, n = 640).",
+        "No dependence is detected (p = 0.4): a and b share at most 0.16 bits (95 %, "
+        "n = 640).",
     ),
     (
         "weak",
         {},
-        "They depend (p = 1e-06), but weakly: a and b share at most 0.16 bits (95 %, n = 640).",
+        "They depend (p = 1e-06), but weakly: a and b share at most 0.16 bits (95 %, "
+        "n = 640).",
     ),
     (
         "wide",
@@ -45,7 +47,8 @@ CASES = [
     (
         "not decided",
         {"p_value": np.nan, "notes": (NOT_DECIDED,)},
-        "Not decided whether they depend: a and b share at most 0.16 bits (95 %, n = 640).",
+        "Not decided whether they depend: a and b share at most 0.16 bits (95 %, n = "
+        "640).",
     ),
     (
         "clear",
@@ -55,13 +58,15 @@ CASES = [
     (
         "clear, but not to the test",
         {"value": 0.61, "interval": (0.49, 0.92), "p_value": 0.3},
-        "0.61 bits (95 %: 0.49 to 0.92) are shared by a and b (n = 640); the test of independence, of smooth "
+        "0.61 bits (95 %: 0.49 to 0.92) are shared by a and b (n = 640); the test of "
+        "independence, of smooth "
         "functions, does not show it (p = 0.3).",
     ),
     (
         "series",
         {"p_value": np.nan, "notes": (SERIES,)},
-        f"{SERIES_HEADLINE}: the reading of a and b, 0.03 bits (95 %: 0.00 to 0.16), is calibrated on rows without "
+        f"{SERIES_HEADLINE}: the reading of a and b, 0.03 bits (95 %: 0.00 to 0.16), "
+        "is calibrated on rows without "
         "order (n = 640).",
     ),
 ]

@@ -35,51 +35,59 @@ CODES = {
         [[0.96, 0], [0, 0.64]],
         [[0, 0.96], [0.64, 0]],
         [0.96, 0.64],
-        "Each factor is in one column of its own: shape wholly in z0 (96 %) and scale mostly in z1 (64 %).",
+        "Each factor is in one column of its own: shape wholly in z0 (96 %) and scale "
+        "mostly in z1 (64 %).",
     ),
     "a little": (
         [[0.1, 0], [0, 1]],
         [[0, 0.11], [1, 0]],
         [0.11, 1],
-        "Each factor is in one column of its own: shape partly in z0 (10 %) and scale wholly in z1 (100 %).",
+        "Each factor is in one column of its own: shape partly in z0 (10 %) and scale "
+        "wholly in z1 (100 %).",
     ),
     "trace": (
         [[1, 0], [0.05, 0]],
         [[0, 1], [0, 0.05]],
         [1, 0.05],
-        "1 of 2 factors is in one column: shape wholly in z0 (100 %); only 5 % of scale is found.",
+        "1 of 2 factors is in one column: shape wholly in z0 (100 %); only 5 % of "
+        "scale is found.",
     ),
     "in part": (
         [[0.5, 0.0, 0.0]],
         [[0.05, 1, 1]],
         [1],
-        "No factor is in one column: shape is spread over z0 (50 %) and other columns, 100 % in all columns together.",
+        "No factor is in one column: shape is spread over z0 (50 %) and other "
+        "columns, 100 % in all columns together.",
     ),
     "shared": (
         [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0.4, 0.3]],
         [[0, 1, 1, 1], [1, 0, 1, 1], [1, 1, 0.3, 0.4]],
         [1, 1, 1],
-        "2 of 3 factors are in one column: shape wholly in z0 (100 %) and scale wholly in z1 (100 %); hue is spread "
+        "2 of 3 factors are in one column: shape wholly in z0 (100 %) and scale "
+        "wholly in z1 (100 %); hue is spread "
         "over z2 (40 %) and z3 (30 %), 100 % in all columns together.",
     ),
     "copied": (
         [[1, 0, 0, 0.6], [0, 1, 0, 0]],
         [[0.6, 1, 1, 1], [1, 0, 1, 1]],
         [1, 1],
-        "1 of 2 factors is in one column: scale wholly in z1 (100 %); shape is wholly in z0 (100 %), and 60 % of it "
+        "1 of 2 factors is in one column: scale wholly in z1 (100 %); shape is wholly "
+        "in z0 (100 %), and 60 % of it "
         "again in z3.",
     ),
     "exclusive or": (
         [[0, 0, 0], [0, 0, 1]],
         [[0, 0, 1], [1, 1, 0]],
         [1, 1],
-        "1 of 2 factors is in one column: scale wholly in z2 (100 %); shape is only in z0 and z1 together (100 %).",
+        "1 of 2 factors is in one column: scale wholly in z2 (100 %); shape is only "
+        "in z0 and z1 together (100 %).",
     ),
     "two in one": (
         [[1, 0], [1, 0]],
         [[0, 1], [0, 1]],
         [1, 1],
-        "Each factor is in one column, but z0 holds shape and scale: shape wholly in z0 (100 %) and scale wholly in z0 "
+        "Each factor is in one column, but z0 holds shape and scale: shape wholly in "
+        "z0 (100 %) and scale wholly in z0 "
         "(100 %).",
     ),
     "nothing": ([[0, 0]], [[0, 0]], [0], "No factor is found in the columns."),

@@ -189,7 +189,8 @@ def test_the_first_sweep_loads_no_torch():
     program = (
         "import sys, infoscope.tracking.driver, infoscope.tracking.trial\n"
         "from sweeps.sample_estimators.known_laws import PROFILES, SWEEP\n"
-        "SWEEP.profile('smoke', {'methods': 'ksg,gcmi'}); SWEEP.plan(PROFILES['smoke'])\n"
+        "SWEEP.profile('smoke', {'methods': 'ksg,gcmi'}); "
+        "SWEEP.plan(PROFILES['smoke'])\n"
         "sys.exit('torch' in sys.modules)"
     )
     assert (

@@ -30,7 +30,8 @@ def require_ints(
         or (length is not None and len(values) != length)
     ):
         raise OutOfRange(
-            f"{name} must be {length or 'one or more'} positive whole numbers, got {values!r}."
+            f"{name} must be {length or 'one or more'} positive whole numbers, got "
+            f"{values!r}."
         )
     return [
         require_int(f"{name}[{position}]", value)
@@ -69,7 +70,8 @@ def one_of(name: str, value: str, names: Iterable[str]) -> str:
     valid = list(names)
     if value not in valid:
         raise UnknownName(
-            f"{name} must be one of {', '.join(valid)}, got {value!r}{nearest(value, valid)}"
+            f"{name} must be one of {', '.join(valid)}, got "
+            f"{value!r}{nearest(value, valid)}"
         )
     return value
 

@@ -77,7 +77,8 @@ def require_size(path: Path, unpacked: int) -> None:
     limit = _size_limit(path)
     if unpacked > limit:
         raise OutOfRange(
-            f"it has {path.stat().st_size:,} bytes and unpacks to over {limit / 2**20:.0f} MiB; {_LIMIT} can allow more"
+            f"it has {path.stat().st_size:,} bytes and unpacks to over "
+            f"{limit / 2**20:.0f} MiB; {_LIMIT} can allow more"
         )
 
 
@@ -165,7 +166,8 @@ def read_arrays(
             lacking = [name for name in names if name not in members]
             if lacking:
                 raise UnreadableFile(
-                    f"it lacks {', '.join(lacking)} and has {', '.join(members) or 'nothing'}"
+                    f"it lacks {', '.join(lacking)} and has "
+                    f"{', '.join(members) or 'nothing'}"
                 )
             chosen = {name: members[name] for name in names or members}
             require_size(path, sum(member.file_size for member in chosen.values()))

@@ -59,4 +59,7 @@ def exports(
 
 def needs(library: str) -> str:
     """The end of a message: how to install a library of `EXTRAS`."""
-    return f"needs {library}, which is not installed: pip install 'infoscope[{EXTRAS[library]}]'"
+    return (
+        f"needs {library}, which is not installed: pip install "
+        f"'infoscope[{EXTRAS[library]}]'"
+    )

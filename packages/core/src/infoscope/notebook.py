@@ -24,7 +24,10 @@ from infoscope.names import in_figure
 
 # labels of axes
 UNITS = {"nats": "information (nats)", "bits": "information (bits)", "1": "share"}
-STYLE = "<style>table.infoscope th, table.infoscope td {text-align: left; vertical-align: top}</style>"
+STYLE = (
+    "<style>table.infoscope th, table.infoscope td {text-align: left; vertical-align: "
+    "top}</style>"
+)
 MAX_ROWS = 60  # of a table in a notebook, the default of pandas
 
 

@@ -81,7 +81,8 @@ def main(words: Sequence[str] | None = None) -> int:
             words = [*words[2:], *shlex.split(words[1])]
         except ValueError as error:
             print(
-                f"error: ARGS must be words as in a shell, got {words[1]!r}: {str(error).lower()}",
+                f"error: ARGS must be words as in a shell, got {words[1]!r}: "
+                f"{str(error).lower()}",
                 file=sys.stderr,
             )
             return BAD_INPUT
@@ -108,7 +109,8 @@ class Tasks(click.Group):
         if importlib.util.find_spec(module.partition(".")[0]) is None:
             place = os.getcwd()
             raise InvalidInput(
-                f"there is no {module} in {place}; run this command in the folder with the Makefile"
+                f"there is no {module} in {place}; run this command in the folder "
+                "with the Makefile"
             )
         return command_of(module)
 
@@ -171,7 +173,8 @@ def own_commands() -> dict[str, click.Command]:
             option("to", default="docs/results/runs", metavar="FOLDER", help="(default: docs/results/runs)"),
         ], "save finished cells to a file, as part of the results or for another store"),
         command("runs-load", f"{cli}:load_runs", [click.Argument(["files"], nargs=-1, required=True)],
-                "load the runs of such files into the store, where their cells count as done"),
+                "load the runs of such files into the store, where their cells count "
+                "as done"),
         command("promote", f"{cli}:promote_model", [
             run,
             option("alias", required=True, help="alias, such as champion: MODEL=NAME@champion is then this model"),
@@ -218,7 +221,8 @@ def _sweep(arguments: SimpleNamespace) -> int:
         if table:
             so_far = f"; `make table-{arguments.name}` then prints the finished part"
         print(
-            f"\n{SMALL_PROFILE} is a small test. `make sweep-{arguments.name}` runs the whole sweep. It prints the "
+            f"\n{SMALL_PROFILE} is a small test. `make sweep-{arguments.name}` runs "
+            "the whole sweep. It prints the "
             f"remaining time and can be stopped at any time{so_far}.",
             file=sys.stderr,
         )

@@ -49,7 +49,8 @@ def complete_rows(
             names = column_names(value, len(masks))
             incomplete = [column for column, mask in zip(names, masks) if mask.any()]
             sentence = (
-                f"{name}: {is_missing.sum():,} of {len(is_missing):,} rows have missing values and are left out "
+                f"{name}: {is_missing.sum():,} of {len(is_missing):,} rows have "
+                "missing values and are left out "
                 f"({columns_in_words(incomplete)} some)."
             )
             notes.append(Note(sentence, "missing values", name))
@@ -60,7 +61,8 @@ def complete_rows(
     complete = np.flatnonzero(~is_incomplete)
     if not len(complete):
         raise MissingValues(
-            f"{' and '.join(missing)} must have rows without missing values, got none. {notes[0]}"
+            f"{' and '.join(missing)} must have rows without missing values, got "
+            f"none. {notes[0]}"
         )
     codes = None
     if groups is not None:
@@ -122,12 +124,14 @@ def group_codes(n: int, groups: ArrayLike) -> tuple[int, np.ndarray]:
     codes = pd.factorize(as_codes("groups", groups))[0]
     if codes.shape != (n,):
         raise WrongLength(
-            f"groups must have one entry for each of the {n} rows, got shape {codes.shape}."
+            f"groups must have one entry for each of the {n} rows, got shape "
+            f"{codes.shape}."
         )
     count = int(codes.max()) + 1
     if count == 1:
         raise TooFew(
-            f"groups must be at least two, as rows of one group are dependent, got one for all {n} rows."
+            "groups must be at least two, as rows of one group are dependent, got "
+            f"one for all {n} rows."
         )
     return count, codes.astype(np.int64)
 
@@ -152,15 +156,20 @@ def aligned(**values: Any) -> tuple[dict[str, Any], list[Note]]:
             positions = pd.RangeIndex(len(index))
             if not index.equals(positions) and not reference.equals(positions):
                 raise WrongOrder(
-                    f"{name} must have the index of {first} or none, got other labels: {name}.loc[{first}.index] pairs "
+                    f"{name} must have the index of {first} or none, got other "
+                    f"labels: {name}.loc[{first}.index] pairs "
                     "rows by label, to_numpy() by position."
                 )
-            sentence = f"The rows of {name} and {first} have different index labels: they are paired by position."
+            sentence = (
+                f"The rows of {name} and {first} have different index labels: they "
+                "are paired by position."
+            )
             notes.append(Note(sentence, "paired by position", name))
             continue
         if not reference.is_unique:
             raise WrongOrder(
-                f"{name} must have its rows in the order of {first}, got the same index in another order, with "
+                f"{name} must have its rows in the order of {first}, got the same "
+                "index in another order, with "
                 "repeated labels: give arrays (to_numpy()) to match rows by position."
             )
         reordered.append(name)

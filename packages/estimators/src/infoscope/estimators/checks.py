@@ -13,6 +13,7 @@ def generator_or_default(generator: np.random.Generator | None) -> np.random.Gen
         return np.random.default_rng(0)
     if not isinstance(generator, np.random.Generator):
         raise WrongType(
-            f"generator must be a numpy.random.Generator, got {type(generator).__name__}."
+            "generator must be a numpy.random.Generator, got "
+            f"{type(generator).__name__}."
         )
     return generator

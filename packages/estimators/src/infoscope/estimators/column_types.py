@@ -132,7 +132,8 @@ class _Columns:
         lengths = {len(column) for _, column, _ in typed_columns}
         if len(lengths) != 1 or 0 in lengths:
             raise WrongLength(
-                f"{name} must have rows, and columns of one length, got lengths {sorted(lengths)}."
+                f"{name} must have rows, and columns of one length, got lengths "
+                f"{sorted(lengths)}."
             )
         rows = lengths.pop()
         if rows == 1:
@@ -179,7 +180,8 @@ class _Columns:
             place, unit = periodic[0]
             period = PERIODS[unit]
             sentence = (
-                f"{name}: column {place} fills a range of {period:g}; for {unit} give Angle(values, {period:g}) "
+                f"{name}: column {place} fills a range of {period:g}; for {unit} give "
+                f"Angle(values, {period:g}) "
                 f"(ANGLES=NAME:{period:g} of a command)."
             )
             notes += (Note(sentence, "angle", name),)
@@ -228,5 +230,8 @@ def _row_number_notes(name: str, places: Sequence[str]) -> tuple[Note, ...]:
     if not places:
         return ()
     subject = columns_in_words(places)
-    sentence = f"{name}: {subject} whole numbers that are all different (ranks or row numbers?), taken as numbers."
+    sentence = (
+        f"{name}: {subject} whole numbers that are all different (ranks or row "
+        "numbers?), taken as numbers."
+    )
     return (Note(sentence, "different whole numbers", name),)

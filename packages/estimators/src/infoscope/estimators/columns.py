@@ -281,7 +281,8 @@ def bare_columns(name: str, value: Any) -> list[_Column]:
     if sparse.issparse(value):
         if np.prod(value.shape, dtype=float) > _MAX_DENSE:
             raise WrongShape(
-                f"{name} must have at most {_MAX_DENSE:,} numbers if sparse, got shape {value.shape}."
+                f"{name} must have at most {_MAX_DENSE:,} numbers if sparse, got "
+                f"shape {value.shape}."
             )
         value = value.toarray()
     # importing torch takes seconds; without it there is no tensor
@@ -309,7 +310,8 @@ def bare_columns(name: str, value: Any) -> list[_Column]:
         lengths = sorted({len(row) for row in array})
         if len(lengths) != 1:
             raise WrongShape(
-                f"{name} must hold vectors of one length, got a column of lists of lengths {lengths[:5]}."
+                f"{name} must hold vectors of one length, got a column of lists of "
+                f"lengths {lengths[:5]}."
             )
         array = np.stack(array)
     if array.ndim not in (1, 2):
@@ -336,7 +338,8 @@ def require_present(name: str, column: _Column, place: str) -> None:
     missing = int(np.sum(pd.isna(column)))
     if missing:
         raise MissingValues(
-            f"{name} must have no missing values, got {missing:,} of {len(column):,} in column {place}: leave these "
+            f"{name} must have no missing values, got {missing:,} of {len(column):,} "
+            f"in column {place}: leave these "
             "rows out, for example with dropna()."
         )
 
@@ -388,14 +391,16 @@ def _inferred(name: str, column: _Column, place: str) -> type:
         return int
     _require_real(name, column)
     raise WrongType(
-        f"{name} must hold numbers or categories, got a column of {kind}; {AS_NUMBERS}, or {AS_CATEGORIES}."
+        f"{name} must hold numbers or categories, got a column of {kind}; "
+        f"{AS_NUMBERS}, or {AS_CATEGORIES}."
     )
 
 
 def _require_real(name: str, column: _Column) -> None:
     if np.iscomplexobj(column) or any(isinstance(value, complex) for value in column):
         raise WrongType(
-            f"{name} must be real, got complex numbers: give real and imaginary part as two columns."
+            f"{name} must be real, got complex numbers: give real and imaginary part "
+            "as two columns."
         )
 
 
@@ -446,7 +451,8 @@ def as_matrix(name: str, value: Any) -> np.ndarray:
         matrix = np.column_stack(parts)
     if not matrix.size:
         raise WrongShape(
-            f"{name} must be [n] or [n, d] with at least one row and column, got shape {matrix.shape}."
+            f"{name} must be [n] or [n, d] with at least one row and column, got "
+            f"shape {matrix.shape}."
         )
     return _require_measurable(name, matrix)
 
@@ -475,8 +481,10 @@ def _require_measurable(name: str, numbers: np.ndarray) -> np.ndarray:
     if len(wrong):
         place = wrong[0]
         raise OutOfRange(
-            f"{name} must be of a size between {1 / _LARGEST:g} and {_LARGEST:g}, got a column up to "
-            f"{np.ravel(largest)[place]:g} with a range of {np.ravel(spans)[place]:g}: choose another unit."
+            f"{name} must be of a size between {1 / _LARGEST:g} and {_LARGEST:g}, got "
+            "a column up to "
+            f"{np.ravel(largest)[place]:g} with a range of "
+            f"{np.ravel(spans)[place]:g}: choose another unit."
         )
     return numbers
 

@@ -94,7 +94,10 @@ def _keep(name: str, variable: Variable, columns: NDArray[np.bool_]) -> Variable
     subject = f"{len(left_out)} numeric columns are"
     if len(left_out) == 1:
         subject = f"numeric column {left_out[0]} is"
-    sentence = f"{name}: {subject} computed from the others and left out; the information is the same."
+    sentence = (
+        f"{name}: {subject} computed from the others and left out; the information is "
+        "the same."
+    )
     note = Note(sentence, "derived column", name)
     continuous = np.ascontiguousarray(variable.continuous[:, columns])
     return replace(variable, continuous=continuous, notes=(*variable.notes, note))

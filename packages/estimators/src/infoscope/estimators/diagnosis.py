@@ -78,7 +78,8 @@ def diagnose(x: Any, y: Any, groups: ArrayLike | None = None) -> Diagnosis:
     duplicates = 0 if codes is None else pairs.n - int(codes.max()) - 1
     if duplicates:
         sentence = (
-            f"{duplicates:,} of {pairs.n:,} rows are copies: equal to an earlier row in every column, with values that "
+            f"{duplicates:,} of {pairs.n:,} rows are copies: equal to an earlier row "
+            "in every column, with values that "
             "occur only there. Each row and its copies are one group."
         )
         notes.append(Note(sentence, "copies"))

@@ -191,7 +191,8 @@ def _possible(counts: Values, categories: int | None) -> int:
     categories = require_int("categories", categories, 1)
     if categories < len(counts):
         raise OutOfRange(
-            f"categories must be at least the {len(counts)} that occur, got {categories}."
+            f"categories must be at least the {len(counts)} that occur, got "
+            f"{categories}."
         )
     return categories
 

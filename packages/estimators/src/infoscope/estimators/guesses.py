@@ -27,7 +27,8 @@ PERIODS = {
 }  # fmt: skip
 MAX_SHOWN = 3  # columns or texts named in a message
 HOW_DATES_BECOME_NUMBERS = (
-    "such as (t - t.min()) / np.timedelta64(1, 'D') for days since the first, or angles: Angle(t.dt.hour, 24) in the "
+    "such as (t - t.min()) / np.timedelta64(1, 'D') for days since the first, or "
+    "angles: Angle(t.dt.hour, 24) in the "
     "day, Angle(t.dt.dayofyear, 365.25) in the year"
 )
 AS_NUMBERS = "type it as Continuous (CONTINUOUS= of a command)"
@@ -37,7 +38,8 @@ TIMES = ("date", "datetime", "datetime64", "time", "timedelta", "timedelta64", "
 _PLAIN = str.maketrans({"\N{MINUS SIGN}": "-", "\N{NO-BREAK SPACE}": " ", "\N{NARROW NO-BREAK SPACE}": " ",
                         "\N{LESS-THAN OR EQUAL TO}": "<", "\N{GREATER-THAN OR EQUAL TO}": ">"})  # fmt: skip
 _NUMBER = re.compile(
-    r"([<>]=?|~)? ?[-+]?(\d+([.,]\d*)?|\d{1,3}([.,' _]\d{3})+([.,]\d+)?|[.,]\d+)(e[-+]?\d+)? ?%?",
+    r"([<>]=?|~)? ?[-+]?(\d+([.,]\d*)?|\d{1,3}([.,' "
+    r"_]\d{3})+([.,]\d+)?|[.,]\d+)(e[-+]?\d+)? ?%?",
     re.IGNORECASE,
 )
 _MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
@@ -128,7 +130,8 @@ def require_names(name: str, column: ArrayLike, place: str) -> None:
         (
             "dates or times",
             _DATE,
-            f"read them with pandas.to_datetime and turn them into numbers, {HOW_DATES_BECOME_NUMBERS}",
+            "read them with pandas.to_datetime and turn them into numbers, "
+            f"{HOW_DATES_BECOME_NUMBERS}",
         ),
     ):
         texts = [text.strip().translate(_PLAIN) for text in counts.index]
@@ -146,7 +149,8 @@ def require_names(name: str, column: ArrayLike, place: str) -> None:
         others = counts[~is_read]
         also = f", and also {quoted(others)}" if len(others) else ""
         raise WrongType(
-            f"{name} must be numbers or names of categories, but column {place} holds {what} as texts, such as "
+            f"{name} must be numbers or names of categories, but column {place} holds "
+            f"{what} as texts, such as "
             f"{example!r}{also}: {how}; if they are names, {AS_CATEGORIES}."
         )
 
@@ -183,7 +187,8 @@ def require_no_dates(name: str, column: ArrayLike, place: str) -> None:
     kind = pd.api.types.infer_dtype(column, skipna=True)
     if kind in TIMES:
         raise WrongType(
-            f"{name} must be numbers or names of categories, but column {place} holds {kind} values: turn them into "
+            f"{name} must be numbers or names of categories, but column {place} holds "
+            f"{kind} values: turn them into "
             f"numbers, {HOW_DATES_BECOME_NUMBERS}; if they are names, {AS_CATEGORIES}."
         )
 

@@ -285,7 +285,8 @@ def kldiv(x: Any, xp: Any, k: int = 3, base: float = 2) -> float:
     p, q = as_variable("x", x), as_variable("xp", xp)
     if {p.kind, q.kind} != {"continuous"} or p.dim != q.dim:
         raise WrongLength(
-            f"x and xp must be continuous and have as many columns, got {p.dim} and {q.dim}."
+            f"x and xp must be continuous and have as many columns, got {p.dim} and "
+            f"{q.dim}."
         )
     if require_int("k", k, 1) >= p.n or k > q.n:
         raise OutOfRange(
@@ -297,7 +298,8 @@ def kldiv(x: Any, xp: Any, k: int = 3, base: float = 2) -> float:
     radius_q = distances[:, -1]
     if not (radius_p.all() and radius_q.all()):
         raise InvalidInput(
-            f"x must not repeat a value of x or xp k = {k} times or more; break ties with jitter."
+            f"x must not repeat a value of x or xp k = {k} times or more; break ties "
+            "with jitter."
         )
     log_ratios = p.dim * (np.log(radius_q) - np.log(radius_p))
     log_size_ratio = log(q.n / (p.n - 1))

@@ -60,7 +60,8 @@ class Pairs:
                 required = f" in {count} groups"
                 got = f" in {len(sizes)}"
             raise TooFew(
-                f"x and y must have at least {min_rows} rows{required} for {count} folds, got {self.n} rows{got}."
+                f"x and y must have at least {min_rows} rows{required} for {count} "
+                f"folds, got {self.n} rows{got}."
             )
         order = generator.permutation(len(sizes))
         order = order[np.argsort(-sizes[order], kind="stable")]
@@ -90,7 +91,8 @@ def as_pairs(
     for name, variable in variables.items():
         if not variable.dim and variable.categories == 1:
             raise NoVariation(
-                f"{name} must have more than one category, got one in all {variable.n} rows."
+                f"{name} must have more than one category, got one in all "
+                f"{variable.n} rows."
             )
     x, y = variables.values()
     notes = tuple(dict.fromkeys(x.notes + y.notes))

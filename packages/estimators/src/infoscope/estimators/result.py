@@ -24,11 +24,13 @@ Values = NDArray[np.float64]
 LEVEL = 0.95  # of intervals
 NATS, BITS, SHARE = "nats", "bits", "1"  # units
 UNPAIRED = Note(
-    "Its standard error is unknown: the two estimates have no values by row that show how they depend.",
+    "Its standard error is unknown: the two estimates have no values by row that show "
+    "how they depend.",
     "standard error unknown",
 )
 LARGEST = Note(
-    "The dependence of numerator and denominator is unknown: the standard error is the largest possible one.",
+    "The dependence of numerator and denominator is unknown: the standard error is "
+    "the largest possible one.",
     "largest standard error",
 )
 
@@ -127,7 +129,8 @@ class Estimate(InNotebook, float):
         """
         if unit not in (NATS, BITS) or self.unit not in (NATS, BITS):
             raise InvalidInput(
-                f"unit must be nats or bits, from nats or bits, got {unit!r} from {self.unit!r}."
+                f"unit must be nats or bits, from nats or bits, got {unit!r} from "
+                f"{self.unit!r}."
             )
         if unit == self.unit:
             return self
@@ -145,7 +148,8 @@ class Estimate(InNotebook, float):
         """
         if not whole.value > 0 or whole.unit != self.unit:
             raise OutOfRange(
-                f"whole must be above 0 and in {self.unit}, got {whole.value:g} {whole.unit}."
+                f"whole must be above 0 and in {self.unit}, got {whole.value:g} "
+                f"{whole.unit}."
             )
         share = self.value / whole.value
         notes = (*self.notes, *whole.notes)
@@ -231,7 +235,8 @@ class Estimate(InNotebook, float):
             return self._shifted(sign * other)
         if other.unit != self.unit:
             raise Conflict(
-                f"units of a sum or difference must be equal, got {self.unit!r} and {other.unit!r}."
+                f"units of a sum or difference must be equal, got {self.unit!r} and "
+                f"{other.unit!r}."
             )
         influence = _sum_of_arrays(self.influence, other.influence, sign)
         # variance that the influence does not explain is possible bias
@@ -290,7 +295,8 @@ class Estimate(InNotebook, float):
         if math.isfinite(self.low) and math.isfinite(self.high) and not is_exact:
             caveat = ", sampling error only" if self.interval is None else ""
             details.append(
-                f"{100 * LEVEL:.0f} %: {self.low:,.{places}f} to {self.high:,.{places}f}{caveat}"
+                f"{100 * LEVEL:.0f} %: {self.low:,.{places}f} to "
+                f"{self.high:,.{places}f}{caveat}"
             )
         return f"{text} ({'; '.join([*details, *self._origin()])})"
 

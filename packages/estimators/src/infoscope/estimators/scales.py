@@ -43,7 +43,10 @@ def prepared(variable: Variable, margins: str = "auto", name: str = "x") -> Vari
     subject = f"Values of {name}"
     if variable.dim > 1:
         subject = f"{is_heavy.sum()} of {variable.dim} continuous columns of {name}"
-    sentence = f"{subject} with heavy tails or outliers, which would dominate the scale: normal scores are used."
+    sentence = (
+        f"{subject} with heavy tails or outliers, which would dominate the scale: "
+        "normal scores are used."
+    )
     note = Note(sentence, "heavy tails", name)
     return replace(ranked, notes=(*variable.notes, note))
 
@@ -108,7 +111,8 @@ def jitter(
     resolution = np.spacing(np.abs(values).max(axis=0))
     if np.any(width < 4 * resolution):
         raise OutOfRange(
-            f"relative must exceed the resolution of the numbers, got {relative!r}: centre the values."
+            f"relative must exceed the resolution of the numbers, got {relative!r}: "
+            "centre the values."
         )
     return values + width * generator.uniform(-0.5, 0.5, values.shape)
 

@@ -60,14 +60,19 @@ class SerialDependence(InNotebook):
         units = ""
         if self.every > 1:
             rows = f"every {_ordinal(self.every)} row is"
-            units = f" (of {self.every:,} groups in turn: the row's number modulo {self.every:,})"
+            units = (
+                f" (of {self.every:,} groups in turn: the row's number modulo "
+                f"{self.every:,})"
+            )
         error_x, error_y = map(abs, self.errors)
         size = f"{error_x:.0f} and {error_y:.0f} standard errors"
         if self.lag is not None:
             size += f"; keep every {_ordinal(self.lag)} row for rows that are independent of one another"
         return (
-            f"{rows} {comparison} ({size}): the rows of a series or of unknown groups are dependent and may show "
-            f"information where there is none; give the groups{units}, or shuffle the rows if their order has no "
+            f"{rows} {comparison} ({size}): the rows of a series or of unknown groups "
+            "are dependent and may show "
+            f"information where there is none; give the groups{units}, or shuffle the "
+            "rows if their order has no "
             "meaning"
         )
 

@@ -118,7 +118,10 @@ def as_series(
         notes.append(Note(sentence, "unit means", "groups"))
     gaps = len(np.unique(units)) - len(np.unique(names[order]))
     if gaps:
-        sentence = f"{gaps:,} gaps in time or missing values: another series begins after each."
+        sentence = (
+            f"{gaps:,} gaps in time or missing values: another series begins after "
+            "each."
+        )
         notes.append(Note(sentence, "gaps"))
     x, y = variables["x"], variables["y"]
     notes = tuple(dict.fromkeys([*notes, *x.notes, *y.notes]))
@@ -139,7 +142,8 @@ def within_units(name: str, variable: Variable, names: NDArray[np.intp]) -> Vari
         varies = np.append(varies, categories.max() > 1)
     if not varies.all():
         raise NoVariation(
-            f"{name} must vary within groups, got columns that are constant in each group."
+            f"{name} must vary within groups, got columns that are constant in each "
+            "group."
         )
     return replace(variable, continuous=numbers)
 
@@ -160,7 +164,8 @@ def as_moments(time: Any, n: int) -> NDArray[np.float64]:
         moments = moments / pd.Timedelta(days=1)
     if not np.isfinite(moments).all():
         raise InvalidInput(
-            f"time must have a number or a date in each row, got {first!r} in the first of {n} rows."
+            f"time must have a number or a date in each row, got {first!r} in the "
+            f"first of {n} rows."
         )
     return moments.to_numpy(float)
 
@@ -178,7 +183,8 @@ def units_in_order(
     repeated = same & (steps == 0)
     if repeated.any():
         raise InvalidInput(
-            f"time must not repeat within a series, got {moments[1:][repeated][0]:g} twice: give a series of its own "
+            f"time must not repeat within a series, got {moments[1:][repeated][0]:g} "
+            "twice: give a series of its own "
             "to each group (groups=)."
         )
     by_group = pd.Series(steps[same]).groupby(names[1:][same])
@@ -282,7 +288,8 @@ def require_moments(series: Series, longest: int) -> None:
     left = int(np.maximum(sizes - longest, 0).sum())
     if left < MIN_ROWS:
         raise TooFew(
-            f"lags must leave {MIN_ROWS} moments with a whole past, got {longest}: {left} are left."
+            f"lags must leave {MIN_ROWS} moments with a whole past, got {longest}: "
+            f"{left} are left."
         )
 
 
@@ -341,14 +348,18 @@ def too_long_memory(
     wander = memory["drift_more"]
     if wander > MOST_DRIFT:
         sentence = (
-            f"The level wanders: successive tenths explain {100 * wander:.0f} % of the variance. Differences of "
+            f"The level wanders: successive tenths explain {100 * wander:.0f} % of "
+            "the variance. Differences of "
             "successive values may be stationary."
         )
         return [Note(sentence, "not stationary")]
     inflation = memory["innovation_memory" if given else "memory_inflation"]
     rows = sample.pairs.n / np.exp(inflation)
     if rows < MIN_INDEPENDENT:
-        sentence = f"The memory is long: {sample.pairs.n:,} moments are worth about {rows:.0f} independent ones."
+        sentence = (
+            f"The memory is long: {sample.pairs.n:,} moments are worth about "
+            f"{rows:.0f} independent ones."
+        )
         return [Note(sentence, "memory")]
     return []
 
@@ -382,13 +393,16 @@ class LagCurve(InNotebook):
                 if best["lag"] == 1:
                     later = "one step later"
                 sentences.append(
-                    f"{cause} carries most information about {effect} {later}: {best['bits']:.2f} bits "
-                    f"(95 % for all lags together: {best['low']:.2f} to {best['high']:.2f})."
+                    f"{cause} carries most information about {effect} {later}: "
+                    f"{best['bits']:.2f} bits "
+                    f"(95 % for all lags together: {best['low']:.2f} to "
+                    f"{best['high']:.2f})."
                 )
             else:
                 most = rows["high"].max()
                 sentences.append(
-                    f"At each lag {cause} carries at most {most:.2f} bits about {effect} (95 %, all lags together)."
+                    f"At each lag {cause} carries at most {most:.2f} bits about "
+                    f"{effect} (95 %, all lags together)."
                 )
         return "\n".join(sentences)
 
@@ -452,11 +466,26 @@ def _adds(reading: Reading, cause: str, effect: str) -> str:
     """A clause: what the past of the cause adds about the effect."""
     answer = reading.bits
     if reading.grade == C:
-        return f"how much the past of {cause} adds about the next value of {effect} is uncertain, {amount(answer)}"
+        return (
+            f"how much the past of {cause} adds about the next value of {effect} is "
+            f"uncertain, {amount(answer)}"
+        )
     if answer.low > 0:
-        return f"the past of {cause} adds {amount(answer)} about the next value of {effect} beyond the past of {effect}"
+        return (
+            f"the past of {cause} adds {amount(answer)} about the next value of "
+            f"{effect} beyond the past of {effect}"
+        )
     if has_note(reading, NOT_DECIDED_CODE):
-        return f"whether the past of {cause} adds to the next value of {effect} is not decided, {at_most(answer)}"
+        return (
+            f"whether the past of {cause} adds to the next value of {effect} is not "
+            f"decided, {at_most(answer)}"
+        )
     if reading.p_value <= 0.05:
-        return f"the past of {cause} adds little about the next value of {effect}, {at_most(answer)}"
-    return f"the past of {cause} adds no detected information about the next value of {effect}, {at_most(answer)}"
+        return (
+            f"the past of {cause} adds little about the next value of {effect}, "
+            f"{at_most(answer)}"
+        )
+    return (
+        f"the past of {cause} adds no detected information about the next value of "
+        f"{effect}, {at_most(answer)}"
+    )

@@ -54,7 +54,8 @@ def errors(estimates: np.ndarray, truth: float) -> Errors:
     estimates = np.asarray(estimates, dtype=np.float64)
     if estimates.ndim != 1 or estimates.size == 0:
         raise WrongShape(
-            f"estimates must be one-dimensional with at least one step, got shape {estimates.shape}."
+            "estimates must be one-dimensional with at least one step, got shape "
+            f"{estimates.shape}."
         )
     if not np.isfinite(truth):
         raise MissingValues(f"truth must be finite, got {truth}.")
@@ -119,7 +120,8 @@ def replicated(values: Sequence[float], unit: str = "") -> Estimate:
     array = np.asarray(values, dtype=np.float64)
     if array.ndim != 1 or array.size == 0:
         raise WrongShape(
-            f"values must be one-dimensional, a figure for each of one or more runs, got shape {array.shape}."
+            "values must be one-dimensional, a figure for each of one or more runs, "
+            f"got shape {array.shape}."
         )
     return mean_of(array, unit=unit, method="mean over runs")
 
@@ -153,7 +155,8 @@ def correlation(x: np.ndarray, y: np.ndarray) -> Estimate:
     y = np.atleast_2d(np.asarray(y, dtype=np.float64))
     if y.shape[1] != x.size or x.size < 3:
         raise WrongLength(
-            f"x and y must have the same number of points, at least 3, got {x.size} and {y.shape[1]}."
+            f"x and y must have the same number of points, at least 3, got {x.size} "
+            f"and {y.shape[1]}."
         )
     if x.min() == x.max():
         raise NoVariation(f"x must vary for a correlation, got the constant {x[0]}.")

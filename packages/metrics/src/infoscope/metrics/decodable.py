@@ -251,7 +251,8 @@ def decodable_information(
     crossovers = [require_number("crossovers", b, most=0.5) for b in crossovers]
     if len(folds) < 2:
         raise OutOfRange(
-            f"folds must have at least two (training, held-out) pairs of sources, got {len(folds)}."
+            "folds must have at least two (training, held-out) pairs of sources, got "
+            f"{len(folds)}."
         )
     one_of("decoder", decoder, HIDDEN)
     for setting, value in {"samples": samples, "steps": steps, "batch": batch}.items():
@@ -315,7 +316,8 @@ def train_decoders(
     x, y, labels, _ = source.sample_labelled(max(batch, 1000), generator)
     if shared and x.shape != y.shape:
         raise WrongLength(
-            f"shared must be False for x and y of different lengths, got {x.shape[1]} and {y.shape[1]}."
+            f"shared must be False for x and y of different lengths, got {x.shape[1]} "
+            f"and {y.shape[1]}."
         )
     examples = [torch.cat([x, y])] if shared else [x, y]
     scalings = [scaling(inputs) for inputs in examples]
@@ -365,7 +367,8 @@ def scaling(examples: Tensor) -> Callable[[Tensor], Tensor]:
     scale = examples.var(0).mean().sqrt()
     if not scale > 0:
         raise NoVariation(
-            f"pairs must vary, but the standard deviation of {len(examples)} draws is {scale.item()}."
+            f"pairs must vary, but the standard deviation of {len(examples)} draws is "
+            f"{scale.item()}."
         )
     return lambda inputs: (inputs - mean) / scale
 
@@ -471,7 +474,8 @@ def as_bits(labels: Tensor) -> np.ndarray:
     bits = labels.numpy().astype(np.int64)
     if bits.ndim != 2 or not np.isin(bits, (0, 1)).all():
         raise WrongShape(
-            f"labels of a source must be 0 or 1, [n, sources], got shape {list(bits.shape)}."
+            "labels of a source must be 0 or 1, [n, sources], got shape "
+            f"{list(bits.shape)}."
         )
     return bits
 

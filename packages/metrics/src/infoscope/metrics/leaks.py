@@ -39,7 +39,10 @@ class Unwanted(NamedTuple):
         return self.information.low > ROUNDING
 
     def __str__(self) -> str:
-        carried = f"{self.block} also carries {amount(self.information, self.ceiling)} about {self.variable}"
+        carried = (
+            f"{self.block} also carries {amount(self.information, self.ceiling)} "
+            f"about {self.variable}"
+        )
         if self.usable is None or self.usable.value >= self.information.value:
             return carried
         return f"{carried} (predictors use {self.usable.value:z.2f})"
@@ -68,15 +71,18 @@ def leaks(
             part = f"the columns of {part} that carry it: {each_column}"
         return [
             f"Leak: {named}{more}.",
-            f"What to do: penalise information about {first.variable} in {first.block} during training, or drop "
-            f"{part}. Some leak is expected if {first.variable} depends on the target of {first.block}.",
+            f"What to do: penalise information about {first.variable} in "
+            f"{first.block} during training, or drop "
+            f"{part}. Some leak is expected if {first.variable} depends on the target "
+            f"of {first.block}.",
         ]
     # Bonferroni
     weak = [leak for leak in unwanted if leak.p_value * len(unwanted) <= LEVEL]
     if weak:
         least = min(weak, key=lambda leak: leak.p_value)
         return [
-            f"{least.block} depends on {least.variable} ({p_in_words(least.p_value)}), but weakly: it carries "
+            f"{least.block} depends on {least.variable} "
+            f"({p_in_words(least.p_value)}), but weakly: it carries "
             f"{at_most(least.information)} about {least.variable} (95 %)."
         ]
     if not unwanted:

@@ -90,7 +90,8 @@ class ResNet(nn.Module):
         }
         if task == "combinations" and labels > 16:
             raise OutOfRange(
-                f"labels must be at most 16 for the task combinations (2^labels classes), got {labels}."
+                "labels must be at most 16 for the task combinations (2^labels "
+                f"classes), got {labels}."
             )
         kind, counts = _STAGES[depth]
         # torchvision's blocks would draw weights from the global generator
@@ -174,7 +175,8 @@ class ResNet(nn.Module):
         size = math.prod(shape)
         if list(images.shape[1:]) not in (shape, [size]):
             raise WrongShape(
-                f"images must have shape [n, {size}] or [n, *{shape}], got {list(images.shape)}."
+                f"images must have shape [n, {size}] or [n, *{shape}], got "
+                f"{list(images.shape)}."
             )
         return images.view(-1, *shape).expand(-1, 3, -1, -1)
 
@@ -283,7 +285,8 @@ def fit_resnet(
         images, truth = sample(batch, generator)
         if truth.dtype != torch.bool or truth.shape != (batch, labels):
             raise WrongShape(
-                f"sample must return labels of torch.bool and shape [{batch}, {labels}], got {truth.dtype} and "
+                f"sample must return labels of torch.bool and shape [{batch}, "
+                f"{labels}], got {truth.dtype} and "
                 f"{list(truth.shape)}."
             )
         optimiser.zero_grad()

@@ -50,7 +50,8 @@ class Training:
         steps = min(require_int("steps", steps), self.total - self.done)
         if steps == 0:
             raise OutOfRange(
-                f"steps must be more than the {self.done} already done, got {self.total}."
+                f"steps must be more than the {self.done} already done, got "
+                f"{self.total}."
             )
         sums: dict[str, Any] = {}
         for _ in range(steps):
@@ -104,11 +105,13 @@ class Training:
             saved = saved_settings.get(name)
             if saved != present:
                 raise Conflict(
-                    f"state must be of a training with {name} {present!r}, got {saved!r}."
+                    f"state must be of a training with {name} {present!r}, got "
+                    f"{saved!r}."
                 )
         if state["done"] > self.total:
             raise OutOfRange(
-                f"steps must be at least the {state['done']} already done, got {self.total}."
+                f"steps must be at least the {state['done']} already done, got "
+                f"{self.total}."
             )
         self.done = state["done"]
         self._seed = state["order"]

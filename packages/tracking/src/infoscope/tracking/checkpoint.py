@@ -45,7 +45,8 @@ def require_storage() -> None:
         ValueError,
     ) as error:  # pyarrow's errors of an address are ValueErrors
         raise InvalidInput(
-            f"{STORAGE} must be a folder or an address, such as s3://bucket/path, that can be written to, got "
+            f"{STORAGE} must be a folder or an address, such as s3://bucket/path, "
+            "that can be written to, got "
             f"{without_password(place)}: {first_line(error)}"
         ) from None
 

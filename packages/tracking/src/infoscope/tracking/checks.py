@@ -44,7 +44,8 @@ def plain_name(what: str, name: str) -> str:
     """
     if not isinstance(name, str) or not PLAIN.fullmatch(name):
         raise InvalidInput(
-            f"{what} must have at most 100 letters, digits, dots, dashes and underscores and begin with a letter or "
+            f"{what} must have at most 100 letters, digits, dots, dashes and "
+            "underscores and begin with a letter or "
             f"digit, got {shown(name)}"
         )
     return name
@@ -59,7 +60,8 @@ def entity_name(what: str, name: str) -> str:
     )
     if not plain or name == "." or name.startswith(("/", "..")):
         raise InvalidInput(
-            f"{what} must have at most 250 letters, digits, spaces and characters of '._-:/', and be a relative path "
+            f"{what} must have at most 250 letters, digits, spaces and characters of "
+            "'._-:/', and be a relative path "
             f"without empty parts, '.' and '..', got {shown(name)}"
         )
     return name
@@ -100,7 +102,8 @@ def metric_step(step: Any) -> int:
         whole = None
     if whole is None or abs(whole) > _MAX_STEP:
         raise OutOfRange(
-            f"the step of a metric must be a whole number from -2**53 to 2**53, got {shown(step)}"
+            "the step of a metric must be a whole number from -2**53 to 2**53, got "
+            f"{shown(step)}"
         )
     return whole
 
@@ -122,7 +125,8 @@ def metric_value(name: str, value: Any) -> float:
     if not exact:
         advice = "; leave a metric out where a cell has none" if value is None else ""
         raise WrongType(
-            f"metric {name!r} must be a single number that fits in a 64-bit float, got {shown(value)}{advice}"
+            f"metric {name!r} must be a single number that fits in a 64-bit float, "
+            f"got {shown(value)}{advice}"
         )
     return number
 
@@ -135,7 +139,8 @@ def require_text(what: str, value: Any, length: int) -> str:
         raise WrongType(f"{what} must be a string, got {shown(value)}")
     if len(value) > length:
         raise OutOfRange(
-            f"{what} must have at most {length} characters, got {len(value)}: {shown(value)}"
+            f"{what} must have at most {length} characters, got {len(value)}: "
+            f"{shown(value)}"
         )
     if value != storable_text(value):
         raise WrongType(
@@ -194,7 +199,8 @@ def require_free_name(what: str, name: str, taken: Iterable[str] = ()) -> str:
     """
     if name in COLUMNS:
         raise Conflict(
-            f"{what} must be none of {', '.join(COLUMNS)}, which every run has with another meaning, got {name!r}"
+            f"{what} must be none of {', '.join(COLUMNS)}, which every run has with "
+            f"another meaning, got {name!r}"
         )
     if name in taken:
         raise InvalidInput(

@@ -146,7 +146,8 @@ def describe(summary: Summary) -> str:
     if summary.unsent:
         where = outbox() / summary.sweep
         lines.append(
-            f"{len(summary.unsent)} cells are not in MLflow yet, but in {where} of the machine that computed them: the "
+            f"{len(summary.unsent)} cells are not in MLflow yet, but in {where} of "
+            "the machine that computed them: the "
             "same command or `make sweep-sync` sends them from there"
         )
     return "\n".join(lines)

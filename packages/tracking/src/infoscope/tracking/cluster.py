@@ -154,8 +154,10 @@ def _begin_local(folder: Path) -> None:
                 ) from error
             if attempt == STARTS:
                 raise RayNotStarted(
-                    f"Ray did not start on this machine in {STARTS} attempts ({first_line(error)}); the machine is too "
-                    "busy or has too little memory: end other programs, or set RAY_ADDRESS, and run the command again"
+                    f"Ray did not start on this machine in {STARTS} attempts "
+                    f"({first_line(error)}); the machine is too "
+                    "busy or has too little memory: end other programs, or set "
+                    "RAY_ADDRESS, and run the command again"
                 ) from error
             print(
                 f"Ray did not start in time; attempt {attempt + 1} of {STARTS}",
@@ -211,7 +213,8 @@ def _init_local(folder: Path) -> None:
 def _connect(address: str) -> None:
     if "://" in address:
         raise InvalidInput(
-            f"RAY_ADDRESS must be auto or HOST:PORT on a machine of the cluster, got {address}; from elsewhere, use "
+            "RAY_ADDRESS must be auto or HOST:PORT on a machine of the cluster, got "
+            f"{address}; from elsewhere, use "
             "`ray job submit` (docs/clusters.md)"
         )
     environment = _cluster_environment()
@@ -246,7 +249,8 @@ def _check_listens(address: str) -> None:
     host, _, port = address.rpartition(":")
     if not host or not port.isdecimal() or not 0 < int(port) < 65536:
         raise UnknownName(
-            f"RAY_ADDRESS must be auto or HOST:PORT, such as 10.0.0.1:6379, got {address!r}"
+            "RAY_ADDRESS must be auto or HOST:PORT, such as 10.0.0.1:6379, got "
+            f"{address!r}"
         )
     place = (host.strip("[]"), int(port))
     try:
@@ -350,7 +354,8 @@ def _await_machine(needed: Mapping[str, float]) -> None:
             node["Resources"].get("CPU", 0) for node in ray.nodes() if node["Alive"]
         )
         raise ValueError(
-            f"a trial needs {text} on one machine, but the largest machine has {largest:g} CPUs"
+            f"a trial needs {text} on one machine, but the largest machine has "
+            f"{largest:g} CPUs"
         )
 
 

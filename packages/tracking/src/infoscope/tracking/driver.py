@@ -112,7 +112,8 @@ def run(
         is_fraction = 0 < gpus_per_pack < 1
         if not is_fraction and gpus_per_pack not in range(1, 1024):
             raise OutOfRange(
-                f"gpus_per_pack must be a fraction above 0 or a whole number of GPUs, got {gpus_per_pack}"
+                "gpus_per_pack must be a fraction above 0 or a whole number of GPUs, "
+                f"got {gpus_per_pack}"
             )
     require_storage()
     cluster.use_token()
@@ -134,7 +135,8 @@ def run(
                     else ""
                 )
                 screen.say(
-                    f"{sweep.name} ({label}): {summary.cells} cells{recorded}; {where(store)}"
+                    f"{sweep.name} ({label}): {summary.cells} cells{recorded}; "
+                    f"{where(store)}"
                 )
                 plan = _Plan(sweep, settings, missing, search, summary)
                 with cluster.terminate_as_interrupt():
@@ -160,14 +162,18 @@ def locked(sweep: str, timeout: float = 0) -> Iterator[Path]:
             yield folder
     except Timeout:
         raise SweepBusy(
-            f"sweep {sweep} is already running in this working folder; wait for it or stop it first"
+            f"sweep {sweep} is already running in this working folder; wait for it or "
+            "stop it first"
         ) from None
 
 
 def where(store: Store) -> str:
     """Where a sweep is recorded and how to see it, in words."""
     if address() != LOCAL:
-        return f"recorded on the MLflow server, {address()}/{notes.runs_page(store.experiment_id)}"
+        return (
+            "recorded on the MLflow server, "
+            f"{address()}/{notes.runs_page(store.experiment_id)}"
+        )
     place = f"in {without_password(store.uri)}"
     if store.uri == f"sqlite:///{home() / 'mlflow.db'}":
         place = f"under {home()}"
@@ -313,7 +319,8 @@ class _Run:
         nodes = cluster.nodes()
         if nodes > 1 and self.store.uri.startswith("sqlite:"):
             raise ValueError(
-                f"the Ray cluster has {nodes} nodes, which cannot share the SQLite store {self.store.uri}; "
+                f"the Ray cluster has {nodes} nodes, which cannot share the SQLite "
+                f"store {self.store.uri}; "
                 "set MLFLOW_TRACKING_URI to a tracking server that all nodes can reach"
             )
 
@@ -365,7 +372,8 @@ class _Run:
         )
         kind = f"{gpus} GPUs" if gpus else "no GPU"
         self.screen.say(
-            f"Ray runs on {cpus} cores and {kind}: {self.summary.unfinished} cells, {slots} trials at a time; the "
+            f"Ray runs on {cpus} cores and {kind}: {self.summary.unfinished} cells, "
+            f"{slots} trials at a time; the "
             "workers start"
         )
         try:
@@ -466,7 +474,8 @@ class _Run:
             self.store.client.set_terminated(self.parent, self.summary.status)
         except MlflowException as error:
             self.screen.say(
-                f"the end of this run is not recorded ({first_line(error)}); run `make sweep-sync` to close it"
+                f"the end of this run is not recorded ({first_line(error)}); run "
+                "`make sweep-sync` to close it"
             )
 
     def _settle(self, ended: Ended, is_final: bool = False) -> bool:

@@ -93,7 +93,8 @@ def model_files(folder: Path) -> Path:
     files = folder / "model" if (folder / "MLmodel").exists() else folder
     if not (files / "model.json").exists():
         raise TypeError(
-            "this model has no model.json: it was not logged by infoscope, and loading it could execute code; if you "
+            "this model has no model.json: it was not logged by infoscope, and "
+            "loading it could execute code; if you "
             "trust its author, use mlflow.pytorch.load_model"
         )
     return files
@@ -133,7 +134,8 @@ def logged_model(run_id: str, name: str | None = None) -> LoggedModel:
     file = uri.removeprefix("sqlite:///")
     if file != uri and not Path(file).exists():  # MLflow would create it
         raise LookupError(
-            f"there is no store of runs at {file}; change the folder or MLFLOW_TRACKING_URI"
+            f"there is no store of runs at {file}; change the folder or "
+            "MLFLOW_TRACKING_URI"
         )
     client = connect(uri)
     run = client.get_run(run_id)

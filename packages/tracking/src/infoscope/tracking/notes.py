@@ -48,8 +48,10 @@ def parent_note(
     """The description of the parent run of a sweep."""
     recorded = f"; {skipped} were already recorded" if skipped else ""
     text = (
-        f"{about}\n\nRun as {code(command)}: [{cells} cells]({_cells_page(experiment_id, parent)}) to run{recorded}. "
-        f"[Tables and figures]({run_page(experiment_id, parent, 'artifacts/analysis')})."
+        f"{about}\n\nRun as {code(command)}: [{cells} "
+        f"cells]({_cells_page(experiment_id, parent)}) to run{recorded}. "
+        "[Tables and "
+        f"figures]({run_page(experiment_id, parent, 'artifacts/analysis')})."
     )
     return clipped(storable_text(text), _MAX_ABOUT)
 
@@ -61,8 +63,10 @@ def loaded_note(
     file.
     """
     text = (
-        f"{escape(question)}\n\n[{cells} cells]({_cells_page(experiment_id, parent)}), run elsewhere, were loaded "
-        f"from {code(file)}. [Tables and figures]({run_page(experiment_id, parent, 'artifacts/analysis')})."
+        f"{escape(question)}\n\n[{cells} "
+        f"cells]({_cells_page(experiment_id, parent)}), run elsewhere, were loaded "
+        f"from {code(file)}. [Tables and "
+        f"figures]({run_page(experiment_id, parent, 'artifacts/analysis')})."
     )
     return clipped(storable_text(text.lstrip()), _MAX_ABOUT)
 
@@ -107,7 +111,10 @@ def append_rows(note: str, lines: Sequence[str], longest: int = _MAX_LENGTH) -> 
     """A description with as many lines of a table below it as fit."""
     for place, line in enumerate(lines):
         if len(note) + len(line) > longest - 150:
-            return f"{note}\nThe metrics and artifacts have {len(lines) - place} more rows.\n"
+            return (
+                f"{note}\nThe metrics and artifacts have {len(lines) - place} more "
+                "rows.\n"
+            )
         note += line + "\n"
     return note
 

@@ -41,7 +41,8 @@ def run_offline(
     """
     if sweep.search and sweep.search.space:
         raise InvalidInput(
-            f"sweep {sweep.name} is a search, which needs the recorded cells: run it where MLflow is"
+            f"sweep {sweep.name} is a search, which needs the recorded cells: run it "
+            "where MLflow is"
         )
     label, settings = sweep.profile(profile, overrides)
     cells = sweep.plan(settings)
@@ -76,7 +77,8 @@ def run_offline(
                     soft_wrap=True,
                 )
     console.print(
-        f"{sweep.name} ({label}): {len(missing) - failed} completed, {failed} failed of {len(cells)} cells"
+        f"{sweep.name} ({label}): {len(missing) - failed} completed, {failed} failed "
+        f"of {len(cells)} cells"
     )
     console.print(
         f"to publish them: make sweep-sync ARGS='--records {folder}'", markup=False

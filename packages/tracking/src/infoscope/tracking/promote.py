@@ -83,12 +83,16 @@ def card(experiment: str, model: str, run: Run, description: Mapping[str, Any]) 
     if not data:
         data = [notes.escape(run.data.tags.get(DATA, "not recorded"))]
     text = (
-        f"**{notes.escape(model)}** of the sweep {notes.escape(experiment)}, trained by [this run]({page}) "
-        f"({notes.escape(code)}).\n\nClass {notes.code(kind)}; settings of the training: {cell}.\n\n**Data**\n\n"
+        f"**{notes.escape(model)}** of the sweep {notes.escape(experiment)}, trained "
+        f"by [this run]({page}) "
+        f"({notes.escape(code)}).\n\nClass {notes.code(kind)}; settings of the "
+        f"training: {cell}.\n\n**Data**\n\n"
         + "\n".join(data)
         + "\n\n**Loading** calls the constructor of this class in the installed infoscope and reads numbers from a "
-        "safetensors file. It executes no code and no pickle from the store. `mlflow.pyfunc.load_model` imports the "
-        "module that MLmodel names.\n\n**Results** of this training (95 %: value ± 1.96 standard errors)\n\n"
+        "safetensors file. It executes no code and no pickle from the store. "
+        "`mlflow.pyfunc.load_model` imports the "
+        "module that MLmodel names.\n\n**Results** of this training (95 %: value ± "
+        "1.96 standard errors)\n\n"
     )
     return storable_text(notes.append_rows(text, results(run.data.metrics)))
 
@@ -102,6 +106,9 @@ def results(metrics: Mapping[str, float]) -> list[str]:
         interval = ""
         half_width = _NORMAL_QUANTILE * metrics.get(name + _ERROR, math.nan)
         if math.isfinite(half_width):
-            interval = f"{notes.number(value - half_width)} to {notes.number(value + half_width)}"
+            interval = (
+                f"{notes.number(value - half_width)} to "
+                f"{notes.number(value + half_width)}"
+            )
         rows.append(f"| {notes.escape(name)} | {notes.number(value)} | {interval} |")
     return rows

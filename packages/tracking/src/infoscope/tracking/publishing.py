@@ -150,7 +150,8 @@ def _send_model(
     model = models.newest_model(run, store.client, name) if run else None
     if model is None:
         raise LookupError(
-            f"the model {name} that cell {folder.key} shares with cell {owner} is not logged yet"
+            f"the model {name} that cell {folder.key} shares with cell {owner} is not "
+            "logged yet"
         )
     models.link(model.model_id, store.client.get_run(run_id), store)
 

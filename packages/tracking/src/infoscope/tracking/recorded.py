@@ -80,7 +80,8 @@ def runs(
             chosen.append(run)
     if with_label(cells, profile) and not with_label(chosen, profile):
         raise LookupError(
-            f"no run of {experiment!r} under {profile or 'any profile'} has finished; their runs in MLflow show why"
+            f"no run of {experiment!r} under {profile or 'any profile'} has finished; "
+            "their runs in MLflow show why"
         )
     return frame_of(require_under(chosen, experiment, profile), experiment)
 
@@ -217,7 +218,8 @@ def _artifact(
             path = client.download_artifacts(run_id, file, folder)
         except (MlflowException, FileNotFoundError) as error:
             raise LookupError(
-                f"run {run_id} has no {kind} {Path(file).stem!r}, like all runs that were loaded from a file: "
+                f"run {run_id} has no {kind} {Path(file).stem!r}, like all runs that "
+                "were loaded from a file: "
                 f"{first_line(error)}"
             ) from None
         try:

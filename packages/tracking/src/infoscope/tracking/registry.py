@@ -40,7 +40,8 @@ def require_module(name: str, kind: str = "SWEEPS") -> str:
     what = kind.lower()
     if not names:
         raise InvalidInput(
-            f"there are no {what} in {Path.cwd()}; run this command in the folder with the Makefile"
+            f"there are no {what} in {Path.cwd()}; run this command in the folder "
+            "with the Makefile"
         )
     module = module_of(name, kind)
     if module is None:

@@ -111,7 +111,8 @@ class RecordedReport(Report):
                 if name.startswith(prefix):
                     use = advice.format(name.removeprefix(prefix))
                     raise InvalidInput(
-                        f"the name of a metric must not begin with {prefix!r}, got {name!r}; {use}"
+                        f"the name of a metric must not begin with {prefix!r}, got "
+                        f"{name!r}; {use}"
                     )
             checked[name] = metric_value(name, value)
         return folder, checked
@@ -158,11 +159,13 @@ class RecordedReport(Report):
             require_text(f"the name of an array of {name}", key, NAME_LENGTH)
             if key in ("file", "allow_pickle") or key.endswith(".npy"):
                 raise ValueError(
-                    f"the name of an array of {name} must not be {key!r}, which NumPy uses itself"
+                    f"the name of an array of {name} must not be {key!r}, which NumPy "
+                    "uses itself"
                 )
             if np.asarray(array).dtype.hasobject:
                 raise TypeError(
-                    f"array {key!r} of {name} must hold numbers or fixed-width strings, not Python objects"
+                    f"array {key!r} of {name} must hold numbers or fixed-width "
+                    "strings, not Python objects"
                 )
         with self._folder(cell).file(f"{name}.npz") as path, open(path, "wb") as file:
             np.savez_compressed(file, **arrays)
@@ -185,7 +188,8 @@ class RecordedReport(Report):
         value = metric_value("fraction", fraction)
         if not -ROUNDING <= value <= 1 + ROUNDING:
             raise OutOfRange(
-                f"the fraction done must be a number from 0 to 1, got {shown(fraction)}."
+                "the fraction done must be a number from 0 to 1, got "
+                f"{shown(fraction)}."
             )
         fraction = min(max(value, 0.0), 1.0)
         if self._metric is not None:
@@ -201,7 +205,8 @@ class RecordedReport(Report):
         """
         if self._metric not in reported:
             raise InvalidInput(
-                f"report.progress must have the metric of the search, report.progress(fraction, **{{{self._metric!r}: "
+                "report.progress must have the metric of the search, "
+                f"report.progress(fraction, **{{{self._metric!r}: "
                 f"value}}), got {sorted(reported)}"
             )
         value = metric_value(self._metric, reported[self._metric])

@@ -55,7 +55,8 @@ class CellSearch(OptunaSearch):
         fixed = list(sweep.cells(profile))
         if len(fixed) != 1:
             raise ValueError(
-                f"the cells of sweep {sweep.name} must be exactly one set of fixed values, got {len(fixed)}"
+                f"the cells of sweep {sweep.name} must be exactly one set of fixed "
+                f"values, got {len(fixed)}"
             )
         self.fixed: AnyCell = fixed[0]
         self.distributions = _distributions(search.space(profile), plain(self.fixed))
@@ -92,7 +93,8 @@ class CellSearch(OptunaSearch):
             if reason is None:
                 return
         raise ValueError(
-            f"none of {_DRAWS} configurations drawn from the space of sweep {self.sweep.name} is valid; the last one: "
+            f"none of {_DRAWS} configurations drawn from the space of sweep "
+            f"{self.sweep.name} is valid; the last one: "
             f"{reason}"
         )
 
@@ -223,25 +225,29 @@ def _distributions(space: Any, fixed: Mapping[str, Any]) -> dict[str, BaseDistri
     """
     if not isinstance(space, Mapping) or not space:
         raise OutOfRange(
-            f"the search space must be a dict from names to distributions, not empty, got {space!r}"
+            "the search space must be a dict from names to distributions, not empty, "
+            f"got {space!r}"
         )
     converted = {}
     for name, distribution in space.items():
         if name in fixed:
             raise WrongShape(
-                f"{name} is in the search space and also fixed at {fixed[name]!r}; remove one of them"
+                f"{name} is in the search space and also fixed at {fixed[name]!r}; "
+                "remove one of them"
             )
         if isinstance(distribution, Domain):
             distribution = OptunaSearch.convert_search_space({name: distribution})[name]
         if not isinstance(distribution, BaseDistribution):
             raise InvalidInput(
-                f"the search space must give a distribution of optuna.distributions or ray.tune for {name} (a fixed "
+                "the search space must give a distribution of optuna.distributions "
+                f"or ray.tune for {name} (a fixed "
                 f"value belongs in the sweep's cells), got {distribution!r}"
             )
         for choice in getattr(distribution, "choices", ()):
             if not isinstance(choice, bool | int | float | str | None):
                 raise WrongType(
-                    f"{name} must have numbers, strings, booleans or None as choices, got {choice!r}"
+                    f"{name} must have numbers, strings, booleans or None as choices, "
+                    f"got {choice!r}"
                 )
             canonical({name: choice})
         converted[name] = distribution

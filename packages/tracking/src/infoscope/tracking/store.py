@@ -118,13 +118,15 @@ class Store:
             existing = client and client.get_experiment_by_name(experiment)
             if existing and existing.lifecycle_stage == "deleted":
                 raise InvalidInput(
-                    f"the MLflow experiment {experiment!r} is deleted; restore it or remove it entirely"
+                    f"the MLflow experiment {experiment!r} is deleted; restore it or "
+                    "remove it entirely"
                 )
             if existing:
                 return cls(uri, experiment, existing.experiment_id)
             if not create:
                 raise LookupError(
-                    f"the tracking store has no runs of {experiment!r}; run `make sweep-{experiment}` first"
+                    f"the tracking store has no runs of {experiment!r}; run `make "
+                    f"sweep-{experiment}` first"
                 )
             location = None
             if uri.startswith("sqlite:"):

@@ -106,7 +106,8 @@ class Profile:
         for name, text in texts.items():
             if name not in settings:
                 raise UnknownName(
-                    f"setting {name!r} must be one of {', '.join(settings)}, got {name}={text}"
+                    f"setting {name!r} must be one of {', '.join(settings)}, got "
+                    f"{name}={text}"
                 )
             parsed[name] = _parse(name, text, settings[name])
         return replace(self, **parsed)
@@ -281,7 +282,8 @@ class Sweep:
         """
         if name not in self.profiles:
             raise UnknownName(
-                f"profile of {self.name} must be one of {', '.join(self.profiles)}, got {name!r}"
+                f"profile of {self.name} must be one of {', '.join(self.profiles)}, "
+                f"got {name!r}"
             )
         overrides = overrides or {}
         label = name
@@ -300,7 +302,8 @@ class Sweep:
         if name in self.ranges:
             if len(values) != 2 or values[0] > values[1]:
                 raise WrongType(
-                    f"setting {name} must be a lowest and a highest value, as in 1,2, got {shown(text)}."
+                    f"setting {name} must be a lowest and a highest value, as in 1,2, "
+                    f"got {shown(text)}."
                 )
         elif len(set(values)) < len(values):
             raise Conflict(
@@ -314,7 +317,8 @@ class Sweep:
                 valid(word)
             elif word not in valid:
                 raise UnknownName(
-                    f"setting {name} must be among {', '.join(valid)}, got {shown(word)}"
+                    f"setting {name} must be among {', '.join(valid)}, got "
+                    f"{shown(word)}"
                 )
 
     def plan(self, profile: Profile) -> dict[str, AnyCell]:
@@ -330,12 +334,14 @@ class Sweep:
             key = self.key(cell)
             if key in plan:
                 raise Conflict(
-                    f"sweep {self.name} has the cell {plain(cell)} twice; cells must differ in some value"
+                    f"sweep {self.name} has the cell {plain(cell)} twice; cells must "
+                    "differ in some value"
                 )
             plan[key] = cell
         if not plan:
             raise TooFew(
-                f"sweep {self.name} has no cells under these settings; give every axis at least one value"
+                f"sweep {self.name} has no cells under these settings; give every "
+                "axis at least one value"
             )
         return plan
 
@@ -379,7 +385,8 @@ class Sweep:
         ]
         if missing:
             raise TypeError(
-                f"report must be an infoscope.tracking.Report (inherit from it), got {type(report).__name__} without "
+                "report must be an infoscope.tracking.Report (inherit from it), got "
+                f"{type(report).__name__} without "
                 f"{', '.join(missing)}."
             )
         self.trial(pack, report)
@@ -592,7 +599,8 @@ def canonical(cell: AnyCell) -> str:
         for item in items:
             if not isinstance(item, bool | int | float | str | None) or item != item:
                 raise WrongType(
-                    f"cell value {name} must be a number, string, boolean, None or a tuple of them, got {shown(value)}"
+                    f"cell value {name} must be a number, string, boolean, None or a "
+                    f"tuple of them, got {shown(value)}"
                 )
         try:
             require_text(f"cell value {name}", text(value), PARAM_LENGTH)

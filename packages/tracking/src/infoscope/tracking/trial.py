@@ -131,7 +131,8 @@ def run_pack(
     try:
         if max(attempts) > MAX_ATTEMPTS:
             raise RuntimeError(
-                f"the worker process ended {MAX_ATTEMPTS} times while it computed this cell"
+                f"the worker process ended {MAX_ATTEMPTS} times while it computed "
+                "this cell"
             )
         for key, cell in pack.items():
             datasets = [data.entry for data in job.sweep.data(cell)]
@@ -140,7 +141,8 @@ def run_pack(
         job.sweep.trial(Pack(tuple(pack.values()), job.device), report)
         if metric and not report.judged:
             raise ValueError(
-                f"the trial never called report.progress with the metric {metric!r} of the search"
+                f"the trial never called report.progress with the metric {metric!r} "
+                "of the search"
             )
     except SystemExit:
         live.send()

@@ -145,7 +145,8 @@ def limit_allocations(elements: int) -> Iterator[None]:
                     self.left -= max(1, tensor.numel())
             if self.left < 0:
                 raise ValueError(
-                    "its settings describe a model several times larger than the stored weights"
+                    "its settings describe a model several times larger than the "
+                    "stored weights"
                 )
 
     def tensors(tree: Any) -> list[torch.Tensor]:
@@ -161,7 +162,8 @@ def _model_class(module: str, name: str) -> type[torch.nn.Module]:
     module = MOVED.get(module, module)
     if not module.startswith("infoscope."):
         raise TypeError(
-            f"model class {module}.{name} is outside the infoscope namespace; only its classes are logged and loaded"
+            f"model class {module}.{name} is outside the infoscope namespace; only "
+            "its classes are logged and loaded"
         )
     if "__" in module:
         # importing a __main__ would run it
@@ -173,7 +175,8 @@ def _model_class(module: str, name: str) -> type[torch.nn.Module]:
         and kind.__module__ == module
     ):
         raise TypeError(
-            f"{module}.{name} is not a torch module class; only infoscope's model classes are logged and loaded"
+            f"{module}.{name} is not a torch module class; only infoscope's model "
+            "classes are logged and loaded"
         )
     return kind
 

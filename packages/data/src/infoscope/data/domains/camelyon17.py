@@ -121,7 +121,8 @@ def _check_codes(table: Path, column: str, values: np.ndarray, count: int) -> No
     codes = np.unique(values)
     if codes[0] < 0 or codes[-1] >= count:
         raise OutOfRange(
-            f"{table} must have numbers 0 to {count - 1} in column {column}, got {codes.tolist()}."
+            f"{table} must have numbers 0 to {count - 1} in column {column}, got "
+            f"{codes.tolist()}."
         )
 
 
@@ -150,7 +151,8 @@ def read_columns(path: Path, columns: Sequence[str]) -> dict[str, list[str]]:
     for number, row in enumerate(rows, 1):
         if len(row) != len(header):
             raise UnreadableFile(
-                f"{path} must have rows of {len(header)} cells, but row {number} has {len(row)}."
+                f"{path} must have rows of {len(header)} cells, but row {number} has "
+                f"{len(row)}."
             )
     cells = {}
     for column in columns:

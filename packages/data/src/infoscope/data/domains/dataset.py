@@ -128,7 +128,10 @@ class DomainDataset:
         domains = len(np.unique(self.d))
         groups = len(np.unique(self.groups))
         counts = f"{classes} classes, {domains} domains, {groups} groups"
-        return f"DomainDataset({self.name!r}, {len(self)} items {self.image_shape}, {counts})"
+        return (
+            f"DomainDataset({self.name!r}, {len(self)} items {self.image_shape}, "
+            f"{counts})"
+        )
 
     def images(self, index: Index) -> Tensor:
         """Images, or features, of some items.
@@ -175,7 +178,8 @@ class DomainDataset:
         places = self._positions(index)
         if not len(places):
             raise TooFew(
-                f"index must choose at least one of the {len(self)} items of {self.name!r}, got none."
+                f"index must choose at least one of the {len(self)} items of "
+                f"{self.name!r}, got none."
             )
         note = note or f"({len(places)} of {len(self)})"
         return replace(
@@ -271,7 +275,8 @@ class DomainDataset:
         """
         if len(self.image_shape) != 3:
             raise InvalidInput(
-                f"size must be left out for features, as {self.name!r} has, got {size!r}."
+                f"size must be left out for features, as {self.name!r} has, got "
+                f"{size!r}."
             )
         height, width = check_size(size)
         if (height, width) == self.image_shape[1:]:
@@ -313,7 +318,8 @@ class DomainDataset:
         if is_whole and chosen.size:
             got += f" from {chosen.min()} to {chosen.max()}"
         raise WrongShape(
-            f"index must be positions from 0 to {n - 1}, a mask of {n} values or a slice, got {got}."
+            f"index must be positions from 0 to {n - 1}, a mask of {n} values or a "
+            f"slice, got {got}."
         )
 
     def _domain(self, domain: str | int) -> int:
@@ -325,7 +331,8 @@ class DomainDataset:
             codes = [int(domain)]
         if len(codes) != 1:
             raise UnknownName(
-                f"held_out must be one of the domains {names}, by number or name, got {domain!r}."
+                f"held_out must be one of the domains {names}, by number or name, got "
+                f"{domain!r}."
             )
         return codes[0]
 
@@ -341,7 +348,8 @@ class DomainDataset:
             if len(lacking):
                 groups = len(np.unique(self.groups))
                 raise TooFew(
-                    f"validation and test must leave every {kind} in training, got none of "
+                    f"validation and test must leave every {kind} in training, got "
+                    "none of "
                     f"{groups} groups for {kind} {[names[code] for code in lacking]}."
                 )
 
@@ -381,13 +389,15 @@ def _values(x: ArrayLike) -> Tensor:
         return values.float()
     if values.ndim == 4 and values.shape[1] > 4 >= values.shape[3]:
         raise WrongShape(
-            f"x must have its channels first, [N, C, H, W], got shape {list(values.shape)}."
+            "x must have its channels first, [N, C, H, W], got shape "
+            f"{list(values.shape)}."
         )
     if values.dtype != torch.uint8:
         if not values.is_floating_point() or values.min() < 0.0 or values.max() > 1.0:
             low, high = (limit.item() for limit in values.double().aminmax())
             raise OutOfRange(
-                f"x must be uint8 or floats in [0, 1], got {values.dtype} from {low:g} to {high:g}."
+                f"x must be uint8 or floats in [0, 1], got {values.dtype} from "
+                f"{low:g} to {high:g}."
             )
         values = values.float()
     if values.ndim == 3:
@@ -408,7 +418,8 @@ def coded(
         values = values.astype(str)
     if values.dtype.kind not in "biuU" or values.shape != (n,):
         raise WrongLength(
-            f"{argument} must be {n} whole numbers or strings, got {values.dtype} {list(values.shape)}."
+            f"{argument} must be {n} whole numbers or strings, got {values.dtype} "
+            f"{list(values.shape)}."
         )
     if names is None:
         distinct, codes = np.unique(values, return_inverse=True)
@@ -416,7 +427,8 @@ def coded(
     if values.dtype.kind == "U" or values.min() < 0 or values.max() >= len(names):
         got = f"{values.min()} to {values.max()}"
         raise WrongLength(
-            f"{argument} must be integers from 0 to {len(names) - 1}, indexing `names`, got {got}."
+            f"{argument} must be integers from 0 to {len(names) - 1}, indexing "
+            f"`names`, got {got}."
         )
     return values.astype(np.int64), tuple(map(str, names))
 
@@ -487,7 +499,8 @@ def assign(
     for part, items in parts.items():
         if not items.any():
             raise TooFew(
-                f"validation {validation!r} and test {test!r} must leave items in every part, "
+                f"validation {validation!r} and test {test!r} must leave items in "
+                "every part, "
                 f"got none of {len(group)} groups for {part}."
             )
     positions = {part: np.flatnonzero(items) for part, items in parts.items()}

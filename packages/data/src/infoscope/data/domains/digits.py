@@ -150,7 +150,8 @@ def _of_each_class(
     fewest = counts.min()
     if per_class > fewest:
         raise OutOfRange(
-            f"per_class must be at most {fewest}, the digits of the rarest class, got {per_class}."
+            f"per_class must be at most {fewest}, the digits of the rarest class, got "
+            f"{per_class}."
         )
     rows = [order[labels[order] == label][:per_class] for label in classes]
     return np.sort(np.concatenate(rows))
@@ -287,7 +288,8 @@ def _drawn(labels: np.ndarray, count: int | None, generator: Generator) -> np.nd
     count = require_int("count", count)
     if count > len(labels):
         raise OutOfRange(
-            f"count must be at most {len(labels)}, the number of digits there are, got {count}."
+            f"count must be at most {len(labels)}, the number of digits there are, "
+            f"got {count}."
         )
     return np.flatnonzero(draw_evenly(labels, count / len(labels), generator))
 

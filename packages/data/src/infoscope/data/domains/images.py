@@ -68,7 +68,8 @@ class ImageFiles:
             first = " x ".join(map(str, self.size))
             size = " x ".join(map(str, pixels.shape[:2]))
             raise WrongShape(
-                f"{self.root / path} must have the {first} pixels of the first image, got {size}."
+                f"{self.root / path} must have the {first} pixels of the first image, "
+                f"got {size}."
             )
         return pixels
 

@@ -61,12 +61,14 @@ class FactorDataset:
         self.factor_names = tuple(factor_names)
         if codes.ndim != 2 or codes.size == 0 or codes.dtype.kind not in "iu":
             raise WrongShape(
-                f"factors must be whole numbers [N, K], got {codes.dtype} of shape {list(codes.shape)}."
+                f"factors must be whole numbers [N, K], got {codes.dtype} of shape "
+                f"{list(codes.shape)}."
             )
         columns = codes.shape[1]
         if not len(set(self.factor_names)) == len(self.factor_names) == columns:
             raise WrongLength(
-                f"factor_names must be {columns} different names, got {list(factor_names)}."
+                f"factor_names must be {columns} different names, got "
+                f"{list(factor_names)}."
             )
         sizes = codes.max(axis=0) + 1
         values = map(np.arange, sizes) if factor_values is None else factor_values
@@ -86,7 +88,10 @@ class FactorDataset:
     def __repr__(self) -> str:
         factors = zip(self.factor_names, self.factor_sizes)
         sizes = ", ".join(f"{name} {size}" for name, size in factors)
-        return f"FactorDataset({self.name!r}, {len(self)} images {self.image_shape}, {sizes})"
+        return (
+            f"FactorDataset({self.name!r}, {len(self)} images {self.image_shape}, "
+            f"{sizes})"
+        )
 
     def images(self, index: ArrayLike) -> Tensor:
         """Images at some places.
@@ -109,11 +114,13 @@ class FactorDataset:
         places = torch.as_tensor(index).cpu().numpy()
         if places.ndim != 1 or places.dtype.kind not in "iu":
             raise WrongShape(
-                f"index must be whole numbers [b], got {places.dtype} of shape {list(places.shape)}."
+                f"index must be whole numbers [b], got {places.dtype} of shape "
+                f"{list(places.shape)}."
             )
         if len(places) and not 0 <= places.min() <= places.max() < len(self):
             raise OutOfRange(
-                f"index must be in 0..{len(self) - 1}, got {places.min()} to {places.max()}."
+                f"index must be in 0..{len(self) - 1}, got {places.min()} to "
+                f"{places.max()}."
             )
         return self._read(places.astype(np.int64, copy=False))
 
@@ -164,7 +171,8 @@ class FactorDataset:
         rows = np.flatnonzero((self.factors % steps == 0).all(axis=1))
         if not len(rows):
             raise TooFew(
-                f"every must leave some image of {self.name!r}, but {dict(every)} leaves none."
+                f"every must leave some image of {self.name!r}, but {dict(every)} "
+                "leaves none."
             )
         name = self.name
         values = []
@@ -204,7 +212,8 @@ class FactorDataset:
         channels, old_height, old_width = self.image_shape
         if height > old_height or width > old_width:
             raise OutOfRange(
-                f"size must be at most {(old_height, old_width)}, the size of the images, got {size!r}."
+                f"size must be at most {(old_height, old_width)}, the size of the "
+                f"images, got {size!r}."
             )
         down = _area_weights(old_height, height)
         across = _area_weights(old_width, width)
@@ -234,13 +243,15 @@ class FactorDataset:
         """WrongLength or OutOfRange unless every code [N, K] has a value."""
         if len(self.factor_values) != codes.shape[1]:
             raise WrongLength(
-                f"factor_values must be {codes.shape[1]} sequences, got {len(self.factor_values)}."
+                f"factor_values must be {codes.shape[1]} sequences, got "
+                f"{len(self.factor_values)}."
             )
         for name, column, values in zip(self.factor_names, codes.T, self.factor_values):
             if column.min() < 0 or column.max() >= len(values):
                 got = f"{column.min()} to {column.max()}"
                 raise OutOfRange(
-                    f"factors must be codes 0..{len(values) - 1} of {name!r}, got {got}."
+                    f"factors must be codes 0..{len(values) - 1} of {name!r}, got "
+                    f"{got}."
                 )
 
 

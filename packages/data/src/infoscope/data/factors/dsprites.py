@@ -129,7 +129,8 @@ def _bit_reader(path: Path, n: int) -> Reader:
         shape, by_column, dtype = readers[version](stream)
         if by_column or dtype != np.uint8 or len(shape) != 3 or shape[0] != n:
             raise UnreadableFile(
-                f"imgs is {dtype} {list(shape)}{', by column' * by_column}, not uint8 [{n}, H, W] by row"
+                f"imgs is {dtype} {list(shape)}{', by column' * by_column}, not uint8 "
+                f"[{n}, H, W] by row"
             )
         _, height, width = shape
         area = height * width

@@ -76,7 +76,8 @@ def sprites(
     for argument, size, most in zip(arguments, sizes, _GRID.values()):
         if require_int(argument, size) > most:
             raise OutOfRange(
-                f"{argument} must be at most {most}, as many as dSprites has, got {size}."
+                f"{argument} must be at most {most}, as many as dSprites has, got "
+                f"{size}."
             )
     require_int("resolution", resolution, least=16)
     # Multiples of the published steps: a thinner grid has exactly the values and images

@@ -312,11 +312,13 @@ class TwoClasses:
         classes, counts = labels.unique(return_counts=True)
         if len(classes) != 2:
             raise InvalidInput(
-                f"{name} must hold two classes, got {classes.tolist()}; use its restrict((a, b))."
+                f"{name} must hold two classes, got {classes.tolist()}; use its "
+                "restrict((a, b))."
             )
         if int(counts.min()) < 2:
             raise TooFew(
-                f"{name} must hold at least two items of each class, got {counts.tolist()}."
+                f"{name} must hold at least two items of each class, got "
+                f"{counts.tolist()}."
             )
         self.counts: list[int] = counts.tolist()
         if (labels.diff() < 0).any():
@@ -402,11 +404,13 @@ def _check_nuisance(nuisance: float, backgrounds: ImagePool | None) -> float:
     nuisance = require_number("nuisance", nuisance, most=1)
     if nuisance > 0.0 and backgrounds is None:
         raise Conflict(
-            f"backgrounds must be given where nuisance is above 0 (it is {nuisance!r}), got None."
+            "backgrounds must be given where nuisance is above 0 (it is "
+            f"{nuisance!r}), got None."
         )
     if backgrounds is not None and backgrounds.images.ndim != 4:
         raise WrongShape(
-            f"backgrounds must hold RGB images [n, h, w, 3], got {list(backgrounds.images.shape)}."
+            "backgrounds must hold RGB images [n, h, w, 3], got "
+            f"{list(backgrounds.images.shape)}."
         )
     return nuisance
 
@@ -421,7 +425,8 @@ def _check_channels(channels: int | None, of_grid: int, nuisance: float) -> int:
     valid = [1, 3] if of_grid == 1 else [of_grid]
     if channels not in valid:
         raise UnknownName(
-            f"channels must be one of {valid} for a grid of {of_grid}, got {channels!r}."
+            f"channels must be one of {valid} for a grid of {of_grid}, got "
+            f"{channels!r}."
         )
     return int(channels)
 

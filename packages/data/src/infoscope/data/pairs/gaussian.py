@@ -48,7 +48,8 @@ class GaussianPairs:
         if not 0.0 <= mutual_information <= greatest:
             most = f"{greatest:.4g} nats for dim={dim} (float32)"
             raise OutOfRange(
-                f"mutual_information must be from 0 to {most}, got {mutual_information!r}."
+                f"mutual_information must be from 0 to {most}, got "
+                f"{mutual_information!r}."
             )
         self.mutual_information = float(mutual_information)
         nats = self.mutual_information / self.dim

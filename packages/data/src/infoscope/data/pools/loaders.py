@@ -207,7 +207,8 @@ def _torchvision(
                 f"{folder / content} must hold the whole {name}, but: {error}."
             ) from error
         raise FileNotFoundError(
-            f"{name} could not be downloaded; {DATA_VARIABLE} can name a folder with {content}."
+            f"{name} could not be downloaded; {DATA_VARIABLE} can name a folder with "
+            f"{content}."
         ) from error
 
 
@@ -239,7 +240,8 @@ def _parse(content: bytes, path: Path) -> torch.Tensor:
     # unsigned bytes
     if len(content) < 4 or content[:2] != b"\0\0" or content[2] != 0x08:
         raise UnreadableFile(
-            f"{path} must be an IDX file of unsigned bytes, got one that begins with {content[:4]!r}."
+            f"{path} must be an IDX file of unsigned bytes, got one that begins with "
+            f"{content[:4]!r}."
         )
     axes = content[3]
     start = 4 + 4 * axes
@@ -249,6 +251,7 @@ def _parse(content: bytes, path: Path) -> torch.Tensor:
     values = np.frombuffer(content, np.uint8)[start:]
     if not shape or values.size != math.prod(shape):
         raise UnreadableFile(
-            f"{path} must hold as many bytes as its header states (shape {shape}), got {values.size}."
+            f"{path} must hold as many bytes as its header states (shape {shape}), "
+            f"got {values.size}."
         )
     return torch.from_numpy(values.reshape(shape).copy())

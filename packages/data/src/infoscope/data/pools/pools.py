@@ -56,7 +56,8 @@ class _Pool:
         wanted = sorted(set(classes))
         if not wanted or not set(wanted) <= set(self.classes):
             raise InvalidInput(
-                f"classes must be some of {list(self.classes)} of {self.name!r}, got {list(classes)}."
+                f"classes must be some of {list(self.classes)} of {self.name!r}, got "
+                f"{list(classes)}."
             )
         labels = torch.tensor(wanted, device=self.labels.device)
         members = torch.isin(self.labels, labels)
@@ -138,7 +139,8 @@ class _Pool:
             classes.append(labels.unique().tolist())
         if classes != [list(self.classes)] * 2:
             raise Conflict(
-                f"{argument} must leave items of every class in both parts, but {value!r} leaves classes {classes[0]} "
+                f"{argument} must leave items of every class in both parts, but "
+                f"{value!r} leaves classes {classes[0]} "
                 f"and {classes[1]} of {list(self.classes)}."
             )
         training, testing = map(self._part, parts, names)
@@ -284,7 +286,8 @@ class EmbeddingPool(_Pool):
         bad = int((~is_finite).sum())
         if bad:
             raise MissingValues(
-                f"vectors must be finite, but {bad} of the {len(self.vectors)} rows are not."
+                f"vectors must be finite, but {bad} of the {len(self.vectors)} rows "
+                "are not."
             )
 
 
@@ -304,7 +307,8 @@ def _check_values(
     """WrongShape unless the items have this type, and a shape that fits the layout."""
     if values.dtype != dtype or not fits or values.numel() == 0:
         raise WrongShape(
-            f"{name} must be a non-empty {dtype} {layout}, got {values.dtype} {list(values.shape)}."
+            f"{name} must be a non-empty {dtype} {layout}, got {values.dtype} "
+            f"{list(values.shape)}."
         )
 
 
@@ -312,5 +316,6 @@ def _check_labels(labels: Tensor, n: int) -> None:
     """WrongLength unless the labels are int64 [n]."""
     if labels.dtype != torch.int64 or labels.shape != (n,):
         raise WrongLength(
-            f"labels must be torch.int64 [{n}], got {labels.dtype} {list(labels.shape)}."
+            f"labels must be torch.int64 [{n}], got {labels.dtype} "
+            f"{list(labels.shape)}."
         )

@@ -516,7 +516,10 @@ def independent(of_x: Part, of_y: Part) -> Part:
         _, y = of_y.draw(n, g)
         return x, y
 
-    text = f"x of {of_x.family} ({of_x.description}) beside y of {of_y.family} ({of_y.description})"
+    text = (
+        f"x of {of_x.family} ({of_x.description}) beside y of {of_y.family} "
+        f"({of_y.description})"
+    )
     ties = (of_x.tied[0], of_y.tied[1])
     return Part("nothing", text, draw, exactly(0.0), ties)
 

@@ -400,7 +400,10 @@ def _changed(
         nats = float(weights @ values)
         return nats, NODE_ERROR * nats
 
-    text = f"{name} of {predictor.name}, {noise.name} noise whose strength depends on z, beside {conditions.name}"
+    text = (
+        f"{name} of {predictor.name}, {noise.name} noise whose strength depends on z, "
+        f"beside {conditions.name}"
+    )
     tied = levels is not None and kind == "numbers"
     return Part(family, text, draw, truth, (False, tied, conditions.tied))
 

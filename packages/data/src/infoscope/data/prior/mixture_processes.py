@@ -189,7 +189,10 @@ def regimes(coupling: Coupling, g: Generator) -> Dynamics:
     noise_of_second = log_uniform(g, 0.4, 2.5)
     noise = np.array([1.0, noise_of_second])
     pair = RegimePair(stay, persistence, levels, slope, noise)
-    text = f"two regimes that stay with {stay[0]:.2f} and {stay[1]:.2f}, persistence {persistence:.2f}"
+    text = (
+        f"two regimes that stay with {stay[0]:.2f} and {stay[1]:.2f}, persistence "
+        f"{persistence:.2f}"
+    )
     second_root = abs(stay.sum() - 1)
     memory = float(max(abs(persistence), second_root))
     return _dynamics(text, pair, 2, coupling, history, memory)

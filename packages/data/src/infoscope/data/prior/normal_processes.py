@@ -302,7 +302,10 @@ def long_memory(coupling: Coupling, g: Generator) -> Dynamics:
     memories = g.uniform(0.05, 0.47, size=3)
     pair = FractionalPair(memories, weights, lags)
     history = int(g.integers(1, 6))
-    text = f"fractional noise of d {memories[0]:.2f} and {memories[1]:.2f}, lags {lag_x} onto x and {lag_y} onto y"
+    text = (
+        f"fractional noise of d {memories[0]:.2f} and {memories[1]:.2f}, lags {lag_x} "
+        f"onto x and {lag_y} onto y"
+    )
 
     def truth(_):
         if coupling.kind == "none":

@@ -504,7 +504,10 @@ def censored_times(request: Request, g: Generator) -> Part:
         events = (y > 0).astype(np.int64)
         return Sample(np.abs(y)[:, None], events[:, None])
 
-    text = f"Weibull({shape:.2g}) times, hazard exp({name}), censoring rate {censoring:.2g},"
+    text = (
+        f"Weibull({shape:.2g}) times, hazard exp({name}), censoring rate "
+        f"{censoring:.2g},"
+    )
     decoded = decode if both else None
     return scored_part(
         "censored_times", text, request, g, predictor, build, (0.05, 4.0), decoded

@@ -38,7 +38,8 @@ def case(name: str) -> Case:
     if name in beyond_normal.NAMES:
         return beyond_normal.case(name)
     raise UnknownName(
-        f"distribution must be in one of the collections {', '.join(COLLECTIONS)}, got {name!r}."
+        f"distribution must be in one of the collections {', '.join(COLLECTIONS)}, "
+        f"got {name!r}."
     )
 
 

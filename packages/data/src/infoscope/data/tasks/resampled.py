@@ -91,7 +91,8 @@ def items(pool: str, a: NDArray, b: NDArray, g: Generator) -> Pair:
         wanted = np.flatnonzero(labels == label)
         if len(wanted) > count:
             raise TooFew(
-                f"n must be at most the number of items of {pool} ({count:,} items of class {label}), "
+                f"n must be at most the number of items of {pool} ({count:,} items of "
+                f"class {label}), "
                 f"got {len(wanted):,}: each item is used once."
             )
         rows[wanted] = start + g.permutation(count)[: len(wanted)]

@@ -159,7 +159,8 @@ def moving_digits(
     images = np.asarray(images, dtype=np.float32)
     if images.ndim != 3 or max(images.shape[1:]) > size:
         raise WrongShape(
-            f"images must be [k, h, w] of at most {size} pixels a side, got shape {list(images.shape)}."
+            f"images must be [k, h, w] of at most {size} pixels a side, got shape "
+            f"{list(images.shape)}."
         )
     room = size - np.array(images.shape[1:])
     videos = np.zeros((sequences, frames, size, size), dtype=np.float32)

@@ -63,7 +63,8 @@ class LabelledTexts:
         labels = self.labels.unique().tolist()
         if not set(labels) <= set(range(len(self.classes))):
             raise OutOfRange(
-                f"labels must be from 0 to {len(self.classes) - 1}, one of {self.classes}, got {labels}."
+                f"labels must be from 0 to {len(self.classes) - 1}, one of "
+                f"{self.classes}, got {labels}."
             )
         ids = self.ids
         if ids is None:
@@ -76,7 +77,8 @@ class LabelledTexts:
         single = all(isinstance(text, str) for text in self.texts)
         if not single and not all(map(_is_pair, self.texts)):
             raise InvalidInput(
-                "texts must be all strings or all pairs of strings, got a mixture or something else."
+                "texts must be all strings or all pairs of strings, got a mixture or "
+                "something else."
             )
 
     def __len__(self) -> int:
@@ -130,7 +132,8 @@ class LabelledTexts:
         chosen = np.asarray(rows)
         if chosen.dtype == bool and chosen.shape != (len(self),):
             raise WrongShape(
-                f"rows must be a mask of length {len(self)}, got shape {list(chosen.shape)}."
+                f"rows must be a mask of length {len(self)}, got shape "
+                f"{list(chosen.shape)}."
             )
         if chosen.dtype == bool:
             chosen = np.flatnonzero(chosen)

@@ -117,7 +117,8 @@ def sentences(
         greatest = len(_TEMPLATES) * min(variants)
         if per_class > greatest:
             raise OutOfRange(
-                f"per_class must be at most {greatest}, the number of sentences in the grammar, got {per_class}."
+                f"per_class must be at most {greatest}, the number of sentences in "
+                f"the grammar, got {per_class}."
             )
         for position, template in enumerate(_TEMPLATES):
             share = (per_class + position) // len(_TEMPLATES)

@@ -107,7 +107,8 @@ def _glue(split: str) -> tuple[list[str], list[int], list[str]]:
     got = [labels.count(0), labels.count(1)]
     if got != counts:
         raise InvalidInput(
-            f"the downloaded {split} sentences must be {counts} of classes 0 and 1, got {got}."
+            f"the downloaded {split} sentences must be {counts} of classes 0 and 1, "
+            f"got {got}."
         )
     return texts[part], labels, ids[part]
 
@@ -147,7 +148,8 @@ def sst2(split: str = "train", root: Path | str | None = None) -> LabelledTexts:
     if root is None:
         if split not in _GLUE_SPLITS:
             raise FileNotFoundError(
-                f"split must be train or test to be downloaded, got {split!r}: GLUE has no other."
+                f"split must be train or test to be downloaded, got {split!r}: GLUE "
+                "has no other."
             )
         stored = downloaded("sst2", "nyu-mll/glue", _GLUE_SPLITS[split], "sst2")
         texts = list(stored["sentence"])
@@ -321,12 +323,14 @@ def read_table(
         first = 2
         if titles != list(columns):
             raise UnreadableFile(
-                f"{path}, line 1, must be {' '.join(columns)}, got {' '.join(titles)[:100]!r}."
+                f"{path}, line 1, must be {' '.join(columns)}, got "
+                f"{' '.join(titles)[:100]!r}."
             )
     for number, row in enumerate(rows, first):
         if len(row) != len(columns):
             raise UnreadableFile(
-                f"{path}, line {number}, must have the {len(columns)} columns {', '.join(columns)}."
+                f"{path}, line {number}, must have the {len(columns)} columns "
+                f"{', '.join(columns)}."
             )
     return [dict(zip(columns, row)) for row in rows]
 
@@ -342,7 +346,8 @@ def label_of(value: str, path: Path, number: int, valid: Sequence[str]) -> int:
     """The place of a label among the valid labels; UnreadableFile for another label."""
     if value not in valid:
         raise UnreadableFile(
-            f"{path}, line {number}, must have a label of {', '.join(valid)}, got {value!r}."
+            f"{path}, line {number}, must have a label of {', '.join(valid)}, got "
+            f"{value!r}."
         )
     return valid.index(value)
 
@@ -359,11 +364,13 @@ def downloaded(
         from datasets import load_dataset  # only to download
     except ImportError as error:
         raise FileNotFoundError(
-            f"{DATA_VARIABLE} must name a folder with {folder}, or `datasets` be installed."
+            f"{DATA_VARIABLE} must name a folder with {folder}, or `datasets` be "
+            "installed."
         ) from error
     try:
         return load_dataset(source, configuration, split=split)
     except (OSError, ConnectionError) as error:
         raise FileNotFoundError(
-            f"{source} could not be downloaded; {DATA_VARIABLE} can name a folder with {folder}."
+            f"{source} could not be downloaded; {DATA_VARIABLE} can name a folder "
+            f"with {folder}."
         ) from error

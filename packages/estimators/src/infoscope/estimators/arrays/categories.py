@@ -298,7 +298,8 @@ class _WithPossibleCategories(_CountMethod):
             return
         if not isinstance(self.categories, tuple) or len(self.categories) != 2:
             raise WrongType(
-                f"categories must be two numbers, of x and of y, got {self.categories!r}."
+                "categories must be two numbers, of x and of y, got "
+                f"{self.categories!r}."
             )
         for count in self.categories:
             require_int("categories", count, 1)
@@ -310,7 +311,8 @@ class _WithPossibleCategories(_CountMethod):
         possible = self.categories or occur
         if possible[0] < occur[0] or possible[1] < occur[1]:
             raise OutOfRange(
-                f"categories must be at least those that occur, {occur}, got {possible}."
+                f"categories must be at least those that occur, {occur}, got "
+                f"{possible}."
             )
         return possible
 

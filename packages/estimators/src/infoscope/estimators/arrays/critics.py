@@ -122,7 +122,8 @@ class CriticMethod(Described):
 
     takes: ClassVar[str] = ANY
     use: ClassVar[str] = (
-        "wide columns such as images, thousands of rows; so is the name of any bound, such as smile-5, nwj or dv"
+        "wide columns such as images, thousands of rows; so is the name of any bound, "
+        "such as smile-5, nwj or dv"
     )
     cost: ClassVar[str] = "steps, n of a read-out; 12 s"
     least: ClassVar[Mapping[str, int]] = {"batch": 2, "depth": 0}
@@ -292,7 +293,8 @@ class Rows:
         self.units = len(sizes)
         if self.units < _MIN_UNITS:
             raise OutOfRange(
-                f"groups must be at least {_MIN_UNITS} in training for a critic, got {self.units}: use method ksg."
+                f"groups must be at least {_MIN_UNITS} in training for a critic, got "
+                f"{self.units}: use method ksg."
             )
         order = torch.from_numpy(np.argsort(codes, kind="stable"))
         self._x, self._y = x[order], y[order]
@@ -358,8 +360,10 @@ def _independent_batches(
         usable += [part for part in parts if len(part) >= _MIN_UNITS]
     if sum(map(len, usable)) < 0.9 * len(units):
         raise InvalidInput(
-            f"groups must be many and of similar size for a critic (a batch has one row of each group), got "
-            f"{codes.max() + 1} groups for {len(units)} rows; use a method without negatives, such as ksg."
+            "groups must be many and of similar size for a critic (a batch has one "
+            "row of each group), got "
+            f"{codes.max() + 1} groups for {len(units)} rows; use a method without "
+            "negatives, such as ksg."
         )
     return [(x[rows], y[rows], rows) for rows in usable]
 
@@ -518,7 +522,8 @@ def _combined(
     notes = mean.notes
     if seen - mean.value > mean.standard_error:
         sentence = (
-            f"On their training rows the critics report {seen / NATS_PER_BIT:.3g} bits: they partly fit single rows, "
+            f"On their training rows the critics report {seen / NATS_PER_BIT:.3g} "
+            "bits: they partly fit single rows, "
             "so the estimate is too low, and its interval extends up to that."
         )
         notes += (Note(sentence, "overfit"),)
@@ -537,7 +542,8 @@ def _settings_in_words(method: CriticMethod, folds: int, largest: int) -> str:
 
 
 JS_BIAS = Note(
-    "js reports nwj's formula at the log ratio: with a perfect critic, I - 0.53 bits (1/e nats).",
+    "js reports nwj's formula at the log ratio: with a perfect critic, I - 0.53 bits "
+    "(1/e nats).",
     "biased",
     "method",
 )
@@ -553,7 +559,8 @@ def _notes(
     idle = sum(not fold.was_trained for fold in folds)
     if idle:
         sentence = (
-            f"In {idle} of {len(folds)} folds training did not improve on the initial weights, which are used: the "
+            f"In {idle} of {len(folds)} folds training did not improve on the initial "
+            "weights, which are used: the "
             "dependence is too weak, or the rows are too few, for critics."
         )
         notes.append(Note(sentence, "not trained"))
@@ -561,7 +568,10 @@ def _notes(
         notes.append(JS_BIAS)
     if bound.name in ("infonce", "flo"):
         ceiling = math.log2(largest)
-        sentence = f"It cannot exceed log2 {largest:,} = {ceiling:.2f} bits, the rows of a read-out."
+        sentence = (
+            f"It cannot exceed log2 {largest:,} = {ceiling:.2f} bits, the rows of a "
+            "read-out."
+        )
         notes.append(Note(sentence, "ceiling"))
     if not np.isfinite(values).all():
         count = np.sum(~np.isfinite(values))

@@ -54,7 +54,8 @@ def splits(pairs: Pairs, folds: int, generator: np.random.Generator) -> Iterator
         outside = generator.permutation(units)
         if len(outside) < 2:
             raise OutOfRange(
-                f"groups must be at least 2 outside each of {folds} folds, to train and to stop, got 1."
+                f"groups must be at least 2 outside each of {folds} folds, to train "
+                "and to stop, got 1."
             )
         count = max(1, round(_STOPPING_SHARE * len(outside)))
         is_stopping = np.isin(pairs.units, outside[:count])

@@ -134,7 +134,8 @@ def _of_labels(
     sizes = np.bincount(codes)
     if sizes.min() <= dim:
         raise TooFew(
-            f"every label must have more rows than there are columns, {dim}, got {np.sum(sizes <= dim)} of "
+            f"every label must have more rows than there are columns, {dim}, got "
+            f"{np.sum(sizes <= dim)} of "
             f"{len(sizes)} labels with fewer; merge labels, or reduce the columns."
         )
     density, inverse = _log_density(scores)
@@ -180,7 +181,8 @@ def _log_density(values: Values) -> tuple[Values, Values]:
         rank = np.linalg.matrix_rank(correlation, hermitian=True)
     if rank < dim:
         raise NoVariation(
-            f"x and y must have linearly independent columns, got covariances of rank {rank} for {dim}."
+            "x and y must have linearly independent columns, got covariances of rank "
+            f"{rank} for {dim}."
         )
     factor = cholesky(covariance, lower=True)
     inverse = cho_solve((factor, True), np.eye(dim))
@@ -197,7 +199,8 @@ def _log_det_bias(dim: int, rows: float) -> float:
     """
     if rows <= dim:
         raise TooFew(
-            f"groups must carry the information of more independent rows than the {dim} columns, got {rows:.1f}."
+            "groups must carry the information of more independent rows than the "
+            f"{dim} columns, got {rows:.1f}."
         )
     degrees = rows - np.arange(1, dim + 1)
     scale = dim * np.log(2 / rows)
@@ -259,7 +262,10 @@ def _mean_with_error(
     notes: tuple[str, ...] = ()
     if pairs.groups is not None:
         rows = f"{information.rows:,.0f} independent rows"
-        sentence = f"Corrected for the bias of {rows}: their covariances vary as much as the groups'."
+        sentence = (
+            f"Corrected for the bias of {rows}: their covariances vary as much as the "
+            "groups'."
+        )
         notes = (Note(sentence, "dependent rows", "groups"),)
     estimate = mean_of(
         information.local,

@@ -26,11 +26,13 @@ from infoscope.estimators.variables import Variable
 from infoscope.notes import Note
 
 _COMPONENTS = Note(
-    "The interval is for the leading components; what the other components share is not included.",
+    "The interval is for the leading components; what the other components share is "
+    "not included.",
     "components",
 )
 _TOO_FEW = Note(
-    "Too few rows, groups, or rows of a class for half-samples: the standard error takes the neighbours as fixed and "
+    "Too few rows, groups, or rows of a class for half-samples: the standard error "
+    "takes the neighbours as fixed and "
     "may be a quarter too small.",
     "few half-samples",
 )

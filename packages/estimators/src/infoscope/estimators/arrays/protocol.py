@@ -93,7 +93,10 @@ class Described:
         names = [field.name for field in fields(self)]
         for name in settings:
             if name not in names:
-                start = f"{self.name} must be given settings among {', '.join(names) or 'none'}, got {name!r}"
+                start = (
+                    f"{self.name} must be given settings among "
+                    f"{', '.join(names) or 'none'}, got {name!r}"
+                )
                 raise UnknownName(f"{start}{nearest(name, names)}")
         return replace(self, **settings)
 
@@ -102,6 +105,8 @@ class Described:
         kinds = pairs.x.kind, pairs.y.kind
         if not takes_kinds(self.takes, *kinds):
             raise WrongType(
-                f"method must fit the types of x and y: {self.name} takes {TAKES[self.takes]}, "
-                f"got a {kinds[0]} x and a {kinds[1]} y; methods() lists what each takes."
+                f"method must fit the types of x and y: {self.name} takes "
+                f"{TAKES[self.takes]}, "
+                f"got a {kinds[0]} x and a {kinds[1]} y; methods() lists what each "
+                "takes."
             )

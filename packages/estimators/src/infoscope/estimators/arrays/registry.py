@@ -114,11 +114,13 @@ class OwnFunction(Described):
 
 
 TWO_ANGLES = Note(
-    "x and y are angles: the estimate is by ksg, and its interval is for the sampling error only, not calibrated.",
+    "x and y are angles: the estimate is by ksg, and its interval is for the sampling "
+    "error only, not calibrated.",
     "two angles",
 )
 NO_INTERVAL = Note(
-    "The function gives no interval; resamples=100 adds one for the sampling error, by half-samples.",
+    "The function gives no interval; resamples=100 adds one for the sampling error, "
+    "by half-samples.",
     "no interval",
     "method",
 )
@@ -227,7 +229,8 @@ def estimate(
     if given is not None:
         if method is not None:
             raise Conflict(
-                f"given must be left out with a method, got {method!r}: only the reading takes conditions."
+                f"given must be left out with a method, got {method!r}: only the "
+                "reading takes conditions."
             )
         as_method(METHOD, settings)
         triples = as_triples(x, y, given, groups)
@@ -287,7 +290,8 @@ def as_number(value: Any, name: str) -> float:
     """A number that a method returned, nats. WrongType: not a number."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise WrongType(
-            f"method must return an Estimate or a number, got {type(value).__name__} from {name}."
+            f"method must return an Estimate or a number, got {type(value).__name__} "
+            f"from {name}."
         )
     return float(value)
 
@@ -311,14 +315,16 @@ def as_method(
         method = OwnFunction(name, method)
     if isinstance(method, type) or not isinstance(method, Method):
         raise WrongType(
-            f"method must be a name (methods() lists them), a function of x and y, or an object with a name and "
+            "method must be a name (methods() lists them), a function of x and y, or "
+            "an object with a name and "
             f"estimate(pairs, generator), got {method!r}."
         )
     if not settings:
         return method
     if not isinstance(method, Described):
         raise WrongType(
-            f"settings must be given to {method.name} when it is made, got {', '.join(settings)}."
+            f"settings must be given to {method.name} when it is made, got "
+            f"{', '.join(settings)}."
         )
     return method.with_settings(settings)
 
@@ -333,7 +339,8 @@ def _imported(name: str) -> Any:
         return getattr(import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:
         raise UnknownName(
-            f"method must be MODULE:NAME of what can be imported, got {name!r}: {error}."
+            f"method must be MODULE:NAME of what can be imported, got {name!r}: "
+            f"{error}."
         ) from error
 
 
@@ -357,7 +364,8 @@ def _bound_method(name: str) -> Described:
             raise
         more = f"; any other method {needs(error.name)}"
     raise UnknownName(
-        f"method must be one of {', '.join(names)}, got {name!r}{more}{nearest(name, names)}"
+        f"method must be one of {', '.join(names)}, got "
+        f"{name!r}{more}{nearest(name, names)}"
     )
 
 
@@ -471,7 +479,8 @@ def normalised(
     for name in names:
         if variables[name].dim:
             raise Conflict(
-                f"{name} must be categories to normalise by its entropy, got numbers: a differential entropy "
+                f"{name} must be categories to normalise by its entropy, got numbers: "
+                "a differential entropy "
                 "depends on the unit and may be 0 or negative."
             )
     categories_of = [variables[name].codes for name in names]
@@ -484,7 +493,8 @@ def normalised(
     )
     if not smallest_entropy > 0:
         raise NoVariation(
-            f"{' and '.join(names)} must take two values or more to normalise by its entropy, got one value."
+            f"{' and '.join(names)} must take two values or more to normalise by its "
+            "entropy, got one value."
         )
     information = estimate_pairs(method, pairs, generator_or_default(generator))
     information = replace(information, notes=(*pairs.notes, *information.notes))

@@ -56,7 +56,8 @@ class StudentCopula(Described):
         rows = pairs.n - largest
         if rows <= columns:
             raise TooFew(
-                f"x and y must have more rows outside a fold than columns, got {rows} rows of {columns} columns."
+                f"x and y must have more rows outside a fold than columns, got {rows} "
+                f"rows of {columns} columns."
             )
         local = np.empty(pairs.n)
         names = set()

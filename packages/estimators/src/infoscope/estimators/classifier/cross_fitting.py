@@ -191,11 +191,13 @@ def cross_fit(
     shared = set(blocks) & set(joint.values)
     if shared:
         raise Conflict(
-            f"blocks and labels must have different names, got {sorted(shared)} in both."
+            f"blocks and labels must have different names, got {sorted(shared)} in "
+            "both."
         )
     if not 0.0 < floor * joint.count < 1.0:
         raise OutOfRange(
-            f"floor must be between 0 and 1 / {joint.count} (joint classes), got {floor!r}."
+            f"floor must be between 0 and 1 / {joint.count} (joint classes), got "
+            f"{floor!r}."
         )
     families = as_classifiers(family)
     row_groups = np.arange(n) if groups is None else coded("groups", groups, n)
@@ -209,7 +211,8 @@ def cross_fit(
     for subset in distinct_subsets:
         if not subset or not subset <= set(blocks):
             raise InvalidInput(
-                f"subsets must be non-empty sets of {list(blocks)}, got {sorted(subset)}."
+                f"subsets must be non-empty sets of {list(blocks)}, got "
+                f"{sorted(subset)}."
             )
 
     task = Task(joint, row_groups, fold_of_row, families, floor)
@@ -355,7 +358,8 @@ class Task:
         classes = self.joint.classes
         if any(np.ptp(classes[rows]) == 0 for rows in trainings):
             raise NoVariation(
-                "labels must have several joint classes in every training set, got one; use fewer folds."
+                "labels must have several joint classes in every training set, got "
+                "one; use fewer folds."
             )
         return fit_each(
             family, x, classes, trainings, self.joint.count, self.groups, generator

@@ -127,7 +127,8 @@ class Information:
         target_blocks, target_labels = self._parts("target", target)
         if target_blocks or not target_labels:
             raise InvalidInput(
-                f"target must be some of the labels {list(self.labels)}, got {target!r}."
+                f"target must be some of the labels {list(self.labels)}, got "
+                f"{target!r}."
             )
         blocks, labels = self._parts("given", given)
         marginals = self._marginals(blocks)
@@ -143,11 +144,13 @@ class Information:
         blocks, labels = self._parts("given", given)
         if not blocks_a | labels_a or not blocks_b | labels_b:
             raise OutOfRange(
-                f"a and b must each name at least one block or label, got {a!r} and {b!r}."
+                f"a and b must each name at least one block or label, got {a!r} and "
+                f"{b!r}."
             )
         if blocks_a and blocks_b:
             raise OutOfRange(
-                f"a or b must be labels only, got {a!r} and {b!r}: blocks are compared with labels only."
+                f"a or b must be labels only, got {a!r} and {b!r}: blocks are "
+                "compared with labels only."
             )
         if blocks_b:
             blocks_a, labels_a, labels_b = blocks_b, labels_b, labels_a
@@ -176,7 +179,8 @@ class Information:
         not_finite = int((~np.isfinite(values)).sum())
         if values.shape != (self.n,) or not_finite:
             raise MissingValues(
-                f"values must be {self.n} finite numbers, one for each row, got shape {list(values.shape)} with "
+                f"values must be {self.n} finite numbers, one for each row, got shape "
+                f"{list(values.shape)} with "
                 f"{not_finite} that are not finite."
             )
         return mean_of(
@@ -191,7 +195,8 @@ class Information:
         unknown = names - set(self.blocks) - set(self.labels)
         if unknown:
             raise UnknownName(
-                f"{argument} must name blocks {list(self.blocks)} or labels {list(self.labels)}, got {sorted(unknown)}."
+                f"{argument} must name blocks {list(self.blocks)} or labels "
+                f"{list(self.labels)}, got {sorted(unknown)}."
             )
         return names & set(self.blocks), names & set(self.labels)
 
@@ -199,7 +204,8 @@ class Information:
         if blocks not in self.log_marginals:
             fitted = sorted(sorted(subset) for subset in self.calibration)
             raise UnknownName(
-                f"blocks must be among those fitted, {fitted} (see subsets), got {sorted(blocks)}."
+                f"blocks must be among those fitted, {fitted} (see subsets), got "
+                f"{sorted(blocks)}."
             )
         return self.log_marginals[blocks]
 

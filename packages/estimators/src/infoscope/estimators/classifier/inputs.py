@@ -75,7 +75,8 @@ def as_joint_labels(labels: ArrayLike | Mapping[str, ArrayLike], n: int) -> Join
     for name, code in codes.items():
         if code.max() == 0:
             raise NoVariation(
-                f"labels[{name!r}] has one class only; it must take at least two values."
+                f"labels[{name!r}] has one class only; it must take at least two "
+                "values."
             )
     classes = combined(list(codes.values()))
     _, first_rows = np.unique(classes, return_index=True)
@@ -91,7 +92,8 @@ def coded(name: str, values: ArrayLike, n: int) -> np.ndarray:
     codes = as_codes(name, values)
     if len(codes) != n:
         raise WrongShape(
-            f"{name} must have shape [{n}], one category for each row, got {list(codes.shape)}."
+            f"{name} must have shape [{n}], one category for each row, got "
+            f"{list(codes.shape)}."
         )
     return by_first_appearance(codes)
 
@@ -124,7 +126,8 @@ def assign_folds(
     is_whole = isinstance(folds, int | np.integer) and not isinstance(folds, bool)
     if not is_whole or not MIN_FOLDS <= folds <= group_count:
         raise OutOfRange(
-            f"folds must be a whole number from {MIN_FOLDS} to {group_count}, the groups, got {folds!r}."
+            f"folds must be a whole number from {MIN_FOLDS} to {group_count}, the "
+            f"groups, got {folds!r}."
         )
     # every pair that occurs
     class_codes, group_codes = np.unique(np.stack([classes, groups]), axis=1)
@@ -133,8 +136,10 @@ def assign_folds(
     if len(rare):
         row = np.flatnonzero(classes == rare[0])[0]
         raise TooFew(
-            f"labels must have every joint class in 2 groups (or rows) or more, better in {folds}, got {len(rare)} of "
-            f"{len(groups_per_class)} in one, such as that of row {row}: merge or drop them."
+            "labels must have every joint class in 2 groups (or rows) or more, "
+            f"better in {folds}, got {len(rare)} of "
+            f"{len(groups_per_class)} in one, such as that of row {row}: merge or "
+            "drop them."
         )
     fold_of_group = np.full(group_count, -1)
     for rarest in np.argsort(groups_per_class, kind="stable"):
@@ -149,7 +154,8 @@ def assign_folds(
     has_class[class_codes, fold_of_group[group_codes]] = True
     if has_class.sum(axis=1).min() < 2:
         raise TooFew(
-            f"labels must have every joint class in two of {folds} folds, got one in a single fold; merge or drop rare "
+            f"labels must have every joint class in two of {folds} folds, got one in "
+            "a single fold; merge or drop rare "
             "classes, or draw other folds with another generator."
         )
     return fold_of_group[groups]

@@ -89,7 +89,8 @@ def table_on_sample(
     """
     if not 0.0 < floor < 1.0 / classes:
         raise OutOfRange(
-            f"floor must be between 0 and 1 / {classes} (classes) for a bound, got {floor!r}."
+            f"floor must be between 0 and 1 / {classes} (classes) for a bound, got "
+            f"{floor!r}."
         )
     require_int("draws", draws, 2)
     inputs = int(cells.max()) // classes + 1

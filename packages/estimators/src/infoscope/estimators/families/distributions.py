@@ -32,7 +32,8 @@ class Categorical:
         logs = self.log_probabilities(x)
         if len(logs) not in (1, len(y)):
             raise InvalidInput(
-                f"x must have one item for each of the {len(y)} outcomes y, got {len(logs)}."
+                f"x must have one item for each of the {len(y)} outcomes y, got "
+                f"{len(logs)}."
             )
         rows = np.arange(len(y)) if len(logs) == len(y) else 0
         return logs[rows, y]
@@ -107,7 +108,8 @@ def normal_around(
     smallest_variance = np.linalg.eigvalsh(covariance).min()
     if not smallest_variance > rounding**2:
         raise WrongType(
-            "variance must be given where y is predicted without error: its estimate is 0."
+            "variance must be given where y is predicted without error: its estimate "
+            "is 0."
         )
     return Normal(mean, covariance)
 

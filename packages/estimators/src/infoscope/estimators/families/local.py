@@ -74,7 +74,8 @@ class NearestNeighbours:
         k = round(n**0.5) if self.neighbours is None else self.neighbours
         if not 1 <= k < n:
             raise OutOfRange(
-                f"neighbours must be from 1 to {n - 1}, fewer than a training set has, got {k}."
+                f"neighbours must be from 1 to {n - 1}, fewer than a training set "
+                f"has, got {k}."
             )
         return k
 
@@ -84,7 +85,8 @@ class NearestNeighbours:
         _, codes = np.unique(groups, return_inverse=True)
         if not codes.max():
             raise OutOfRange(
-                f"groups must be at least 2 in every training set of {self.name}, got 1."
+                f"groups must be at least 2 in every training set of {self.name}, got "
+                "1."
             )
         return codes
 

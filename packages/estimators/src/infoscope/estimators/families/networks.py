@@ -84,7 +84,8 @@ class Network:
         order = generator.permutation(np.unique(groups))
         if len(order) < 2:
             raise OutOfRange(
-                f"groups must be at least 2 in every training set of {self.name}, got 1."
+                f"groups must be at least 2 in every training set of {self.name}, got "
+                "1."
             )
         held_out = min(max(len(order) // 10, 10), len(order) // 2)
         validation = torch.as_tensor(np.isin(groups, order[:held_out]))
@@ -158,7 +159,8 @@ class Network:
                 break
         if best_state is None:
             raise OutOfRange(
-                f"learning_rate must be low enough for a finite loss of {self.name}, got none."
+                f"learning_rate must be low enough for a finite loss of {self.name}, "
+                "got none."
             )
         network.load_state_dict(best_state)
 

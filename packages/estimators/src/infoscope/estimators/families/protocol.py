@@ -164,7 +164,8 @@ def as_outcome(family: Family, y: ArrayLike) -> Outcome:
         labels = np.asarray(y).reshape(-1)[np.unique(codes, return_index=True)[1]]
         if labels.dtype.kind == "f" and np.mod(labels, 1).any():
             raise WrongType(
-                f"y must be classes for {family.name}, got numbers; a family of numbers predicts them."
+                f"y must be classes for {family.name}, got numbers; a family of "
+                "numbers predicts them."
             )
         if len(labels) < 2:
             raise NoVariation(

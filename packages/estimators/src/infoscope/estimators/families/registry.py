@@ -50,8 +50,10 @@ def as_family(family: Any) -> Family:
 
             return TextClassifier.of(family)
     raise UnknownName(
-        f"family must be one of {', '.join(FAMILIES)}, a scikit-learn classifier with predict_proba or regressor, a "
-        "transformers text-classification pipeline or (model, tokenizer), or an object like "
+        f"family must be one of {', '.join(FAMILIES)}, a scikit-learn classifier with "
+        "predict_proba or regressor, a "
+        "transformers text-classification pipeline or (model, tokenizer), or an "
+        "object like "
         f"infoscope.estimators.families.Family, got {family!r}."
     )
 

@@ -54,7 +54,8 @@ class Sklearn:
     def __post_init__(self) -> None:
         if not is_predictor(self.estimator):
             raise InvalidInput(
-                f"estimator must have predict_proba, or be a regressor, got {self.estimator!r}."
+                "estimator must have predict_proba, or be a regressor, got "
+                f"{self.estimator!r}."
             )
 
     @property
@@ -106,7 +107,8 @@ class Sklearn:
         count = len(np.unique(groups))
         if count < 2:
             raise OutOfRange(
-                f"groups must be at least 2 in every training set of {self.name}, got 1."
+                f"groups must be at least 2 in every training set of {self.name}, got "
+                "1."
             )
         folds = GroupKFold(min(5, count))
         held_out = cross_val_predict(
@@ -174,7 +176,10 @@ class GradientBoosting:
         components = (
             "" if self.components is None else f", components={self.components}"
         )
-        return f"gradient-boosting(rounds={self.rounds}, leaves={self.leaves}, rate={self.learning_rate:g}{components})"
+        return (
+            f"gradient-boosting(rounds={self.rounds}, leaves={self.leaves}, "
+            f"rate={self.learning_rate:g}{components})"
+        )
 
     def fit(self, x: Any, y: np.ndarray, classes: int | None = None, groups: np.ndarray | None = None,
             generator: np.random.Generator | None = None) -> Predictor:  # fmt: skip

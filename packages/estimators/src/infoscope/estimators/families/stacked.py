@@ -38,7 +38,10 @@ class Stacked:
     @property
     def name(self) -> str:
         """The name with its members."""
-        return f"mixture of {', '.join(family.name for family in self.families)} and no input"
+        return (
+            f"mixture of {', '.join(family.name for family in self.families)} and no "
+            "input"
+        )
 
     @property
     def outcomes(self) -> tuple[str, ...]:

@@ -57,7 +57,8 @@ class TextClassifier:
             tokenizer
         ):
             raise WrongType(
-                f"family must be a text-classification pipeline or (model, tokenizer), got {value!r}."
+                "family must be a text-classification pipeline or (model, "
+                f"tokenizer), got {value!r}."
             )
         return cls(model, tokenizer)
 
@@ -85,7 +86,8 @@ class TextClassifier:
             )
         elif model.config.num_labels != classes:
             raise InvalidInput(
-                f"y must have the model's {model.config.num_labels} classes, got {classes}."
+                f"y must have the model's {model.config.num_labels} classes, got "
+                f"{classes}."
             )
 
         def predict(texts: Texts) -> np.ndarray:

@@ -47,7 +47,8 @@ LEVEL = (
     0.05  # a dependence given z with a p-value up to this is tested again, with trees
 )
 NOT_DECIDED = Note(
-    "Not decided: x and y depend on the conditions in a form that is only partly predicted, which could be all of "
+    "Not decided: x and y depend on the conditions in a form that is only partly "
+    "predicted, which could be all of "
     "their dependence.",
     NOT_DECIDED_CODE,
     "z",
@@ -137,7 +138,8 @@ def independence_test(
     for name in ("x", "y"):
         if not columns[name]:
             raise NoVariation(
-                f"{name} must have a column of numbers or of repeated categories, got none."
+                f"{name} must have a column of numbers or of repeated categories, got "
+                "none."
             )
     if codes is None:
         warn_of_series(variable_x, variable_y)
@@ -145,8 +147,10 @@ def independence_test(
     functions = smooth_x.scores.shape[1] + smooth_y.scores.shape[1]
     if functions >= n:
         raise TooFew(
-            f"x and y must have fewer functions than rows, got {functions:,} of their columns, up to {MAX_DEGREE} of "
-            f"each, and {n:,} rows: test fewer columns at a time, or rank them with screen."
+            f"x and y must have fewer functions than rows, got {functions:,} of their "
+            f"columns, up to {MAX_DEGREE} of "
+            f"each, and {n:,} rows: test fewer columns at a time, or rank them with "
+            "screen."
         )
     if conditions:
         test = beyond(smooth_x, smooth_y, conditions, LEVEL, codes)

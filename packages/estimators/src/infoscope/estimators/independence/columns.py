@@ -88,12 +88,14 @@ def as_columns(
     for name in typed_names:
         if name not in table:
             raise UnknownName(
-                f"continuous, discrete and angles must name columns of the table, got {name!r}."
+                "continuous, discrete and angles must name columns of the table, got "
+                f"{name!r}."
             )
     for name in typed_names:
         if typed_names.count(name) > 1:
             raise Conflict(
-                f"continuous, discrete and angles must name each column once, got {name!r} twice."
+                "continuous, discrete and angles must name each column once, got "
+                f"{name!r} twice."
             )
     wraps: dict[str, Callable[[Any], Any]] = {}
     wraps.update(dict.fromkeys(continuous, Continuous))
@@ -135,11 +137,13 @@ def as_column(
     distinct = len(np.unique(values))
     if distinct < 2:
         raise NoVariation(
-            f"{name} must have two values or more, got {distinct} in {len(values):,} rows."
+            f"{name} must have two values or more, got {distinct} in {len(values):,} "
+            "rows."
         )
     if kind == CATEGORY and distinct > MAX_CATEGORIES_PER_ROW * len(values):
         raise NoVariation(
-            f"{name} must have categories that repeat, got {distinct:,} in {len(values):,} rows."
+            f"{name} must have categories that repeat, got {distinct:,} in "
+            f"{len(values):,} rows."
         )
     all_values = np.zeros(len(series))
     all_values[is_known] = values
@@ -173,7 +177,8 @@ def smooth_column(name: str, value: Any) -> Smooth | None:
     missing = int((~column.known).sum())
     if missing:
         raise MissingValues(
-            f"{name} must have no missing values, got {missing:,} of {len(column.known):,}."
+            f"{name} must have no missing values, got {missing:,} of "
+            f"{len(column.known):,}."
         )
     return column.smooth(column.known)
 

@@ -58,7 +58,8 @@ MIN_REPEATED_SHARE = 0.3  # of the rows: a variable with more repeated values is
 # steps of a grid to the k-th neighbour; a grid with more steps is nearly a continuum
 MIN_STEPS = 20
 GRID = Note(
-    "x: its values are multiples of a step, and neighbours only some steps away: this is no entropy of a continuum. "
+    "x: its values are multiples of a step, and neighbours only some steps away: this "
+    "is no entropy of a continuum. "
     "Add uniform noise within a step.",
     "grid",
     "x",
@@ -158,7 +159,8 @@ def mutual_information(
     continuous = left.kind == right.kind == "continuous"
     if method not in ("ksg1", "ksg2") or (method == "ksg2" and not continuous):
         raise InvalidInput(
-            f"method must be ksg1, or ksg2 for two continuous variables, got {method!r}."
+            "method must be ksg1, or ksg2 for two continuous variables, got "
+            f"{method!r}."
         )
     return pair(left, right, settings, local, rectangles=method == "ksg2")
 
@@ -312,8 +314,10 @@ def entropy(
     around = spheres(sample, settings)
     if not around.radius.all():
         raise OutOfRange(
-            f"x must not repeat a continuous value more than k = {k} times (its entropy would be minus infinity), got "
-            f"{np.sum(around.radius == 0)} such rows; {AS_CATEGORIES}, or break ties with variables.jitter."
+            f"x must not repeat a continuous value more than k = {k} times (its "
+            "entropy would be minus infinity), got "
+            f"{np.sum(around.radius == 0)} such rows; {AS_CATEGORIES}, or break ties "
+            "with variables.jitter."
         )
     step = max(map(grid_step, sample.continuous.T))
     if step > np.median(around.radius) / MIN_STEPS:
@@ -356,7 +360,10 @@ def in_own_units(variable: Variable) -> tuple[Variable, np.ndarray, tuple[str, .
     medians = np.median(numbers, axis=0)
     centre = np.where(heavy, medians, numbers.mean(axis=0))
     scaled = (numbers - centre) / scales
-    note = f"{heavy.sum()} of {len(heavy)} continuous columns of x have heavy tails or outliers: scaled by quartiles."
+    note = (
+        f"{heavy.sum()} of {len(heavy)} continuous columns of x have heavy tails or "
+        "outliers: scaled by quartiles."
+    )
     return replace(variable, continuous=scaled), scales, (note,)
 
 
@@ -445,7 +452,10 @@ def combined(
     estimate = finished(values, rows, settings.k, name, settings, local, notes)
     if settings.k < joint.n / 2:
         return estimate
-    sentence = f"k = {settings.k} is at least half of the {joint.n} samples: the standard error is not known."
+    sentence = (
+        f"k = {settings.k} is at least half of the {joint.n} samples: the standard "
+        "error is not known."
+    )
     note = Note(sentence, "no error", "k")
     return replace(estimate, standard_error=nan, notes=(*estimate.notes, note))
 
@@ -542,7 +552,10 @@ def small_classes_note(joint: Variable, small: np.ndarray, k: int) -> Note:
     if joint.codes is not None:
         classes = len(np.unique(joint.codes[small]))
     have, their = ("class has", "its") if classes == 1 else ("classes have", "their")
-    sentence = f"{classes} {have} at most k = {k} samples ({small.sum()} in all): k is {their} size - 1 there."
+    sentence = (
+        f"{classes} {have} at most k = {k} samples ({small.sum()} in all): k is "
+        f"{their} size - 1 there."
+    )
     return Note(sentence, "small class", "k")
 
 
@@ -623,7 +636,8 @@ def require_repeats(**variables: Variable) -> None:
     for name, variable in variables.items():
         if variable.kind == "discrete" and variable.categories == variable.n > 1:
             raise NoVariation(
-                f"{name} must share categories among rows, got {variable.n} rows that are all different; for "
+                f"{name} must share categories among rows, got {variable.n} rows that "
+                "are all different; for "
                 f"numbers, {AS_NUMBERS}; or merge categories."
             )
 
@@ -649,11 +663,13 @@ def without_singletons(
     used = class_sizes(joint, groups) > 1
     if not used.any() and groups is not None:
         raise NoVariation(
-            f"groups must share categories, got {groups.max() + 1} groups with no category in common."
+            f"groups must share categories, got {groups.max() + 1} groups with no "
+            "category in common."
         )
     if not used.any():
         raise NoVariation(
-            f"discrete columns must share categories, got {joint.n} rows that are all different."
+            f"discrete columns must share categories, got {joint.n} rows that are all "
+            "different."
         )
     if used.all():
         return used, ()

@@ -177,7 +177,8 @@ def _flo(scores: Scores) -> Tensor:
     """The Fenchel-Legendre bound for scores f and second scores u of the pairs."""
     if scores.second is None:
         raise InvalidInput(
-            "scores must be of a critic made with second=True for flo, got one score a pair."
+            "scores must be of a critic made with second=True for flo, got one score "
+            "a pair."
         )
     matrix = scores.matrix
     n = matrix.shape[-1]
@@ -326,7 +327,8 @@ class Bounds(dict[str, Bound]):
         if clip is None:
             names = ", ".join(self)
             raise UnknownBound(
-                f"bound must be one of {names}, or smile-<clip> with a positive clip, got {name!r}."
+                f"bound must be one of {names}, or smile-<clip> with a positive clip, "
+                f"got {name!r}."
             )
         canonical = f"smile-{clip!r}".removesuffix(".0")
         if canonical in self:

@@ -158,7 +158,8 @@ class Critic(nn.Module):
         are_texts = all(isinstance(name, str) for name in names)
         if len(names) != self.members or not are_texts:
             raise InvalidInput(
-                f"objectives must be one name for each of {self.members} members, got {objectives!r}."
+                f"objectives must be one name for each of {self.members} members, got "
+                f"{objectives!r}."
             )
         self.config["objectives"] = names
 
@@ -206,11 +207,13 @@ class Critic(nn.Module):
             if not (is_matrix or is_stack) or value.shape[-1] != dim:
                 shapes = f"[n, {dim}] or [{self.members}, n, {dim}]"
                 raise WrongShape(
-                    f"{name} must have shape {shapes} for this critic, got {list(value.shape)}."
+                    f"{name} must have shape {shapes} for this critic, got "
+                    f"{list(value.shape)}."
                 )
         if x.dim() != y.dim():
             raise WrongShape(
-                f"x and y must both be 2-d or both 3-d, got shapes {list(x.shape)} and {list(y.shape)}."
+                f"x and y must both be 2-d or both 3-d, got shapes {list(x.shape)} "
+                f"and {list(y.shape)}."
             )
 
     def member(self, k: int) -> Critic:
@@ -428,7 +431,8 @@ def make_critic(
     make, names = KINDS[one_of("kind", kind, KINDS)]
     if second and kind == "inner":
         raise WrongType(
-            "second must be False for the inner critic, which has no parameters, got True."
+            "second must be False for the inner critic, which has no parameters, got "
+            "True."
         )
     sizes = {"depth": depth, "width": width, "embed": embed}
     used: dict[str, Any] = {name: sizes[name] for name in names}
@@ -449,6 +453,7 @@ def generator_per_member(generator: _Generators, members: int) -> list[Generator
     are_generators = [isinstance(entry, Generator) for entry in generators]
     if are_generators != [True] * members:
         raise WrongLength(
-            f"generator must be one torch.Generator or one for each of {members} members, got {kinds}."
+            f"generator must be one torch.Generator or one for each of {members} "
+            f"members, got {kinds}."
         )
     return generators

@@ -128,12 +128,16 @@ def reading(critic: Critic, bound: Bound) -> tuple[float, tuple[str, ...]]:
         training = "not known to be trained under any objective"
         if name:
             training = f"trained under {name!r}, which is not known"
-        need = f"{bound.name}'s report needs the log density ratio up to {FREE[bound.blind]}"
+        need = (
+            f"{bound.name}'s report needs the log density ratio up to "
+            f"{FREE[bound.blind]}"
+        )
         return 0.0, (f"The critic is {training}; {need}.",)
     trained = OBJECTIVES[name]
     if bound.objective.second and not trained.second:
         raise InvalidInput(
-            f"bounds must be of one score a pair for a critic trained under {name}, got {bound.name}."
+            f"bounds must be of one score a pair for a critic trained under {name}, "
+            f"got {bound.name}."
         )
     if trained.free > bound.blind:
         fitting = []
@@ -141,8 +145,10 @@ def reading(critic: Critic, bound: Bound) -> tuple[float, tuple[str, ...]]:
             if other.blind >= trained.free and not other.objective.second:
                 fitting.append(other.name)
         raise InvalidInput(
-            f"bounds must be of {', '.join(fitting)} for a critic trained under {name}, which is the log density ratio "
-            f"up to {FREE[trained.free]} only; {bound.name} needs it up to {FREE[bound.blind]}."
+            f"bounds must be of {', '.join(fitting)} for a critic trained under "
+            f"{name}, which is the log density ratio "
+            f"up to {FREE[trained.free]} only; {bound.name} needs it up to "
+            f"{FREE[bound.blind]}."
         )
     if bound.blind:
         return 0.0, ()
@@ -226,7 +232,8 @@ def oracle_errors(
     bound = as_bound(bound)
     if not isinstance(source, ExactPairSource):
         raise WrongType(
-            f"source must have a log_ratio and be a pair source, got {type(source).__name__}."
+            "source must have a log_ratio and be a pair source, got "
+            f"{type(source).__name__}."
         )
     require_int("batch", batch, 2)
     at_once = max(1, SCORES_AT_ONCE // batch**2)

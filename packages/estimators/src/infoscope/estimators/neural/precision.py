@@ -53,7 +53,8 @@ def check_precision(
         )
     if not has_bf16(device):
         raise InvalidInput(
-            f"precision must be float32 on device {device}, got 'bf16': it takes a CPU with AVX512-BF16 or AMX, or an "
+            f"precision must be float32 on device {device}, got 'bf16': it takes a "
+            "CPU with AVX512-BF16 or AMX, or an "
             "NVIDIA GPU from Ampere on."
         )
     return precision

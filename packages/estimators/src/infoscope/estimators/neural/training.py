@@ -501,7 +501,8 @@ def check_source(source: PairSource, critic: Critic) -> None:
     expected = (critic.config["dim_x"], critic.config["dim_y"])
     if dims != expected:
         raise WrongShape(
-            f"source must have dimensions (dim_x, dim_y) = {expected} for this critic, got {dims}."
+            f"source must have dimensions (dim_x, dim_y) = {expected} for this "
+            f"critic, got {dims}."
         )
 
 
@@ -521,14 +522,16 @@ def schedule(
     """The sources and their numbers of steps, checked for this critic."""
     if isinstance(source, Sequence) != isinstance(steps, Sequence):
         raise WrongLength(
-            "source and steps must be one source and a number, or two sequences of equal length."
+            "source and steps must be one source and a number, or two sequences of "
+            "equal length."
         )
     sources = list(source) if isinstance(source, Sequence) else [source]
     counts = steps if isinstance(steps, Sequence) else [steps]
     lengths = [require_int("steps", count, 1) for count in counts]
     if len(sources) != len(lengths) or not sources:
         raise WrongLength(
-            f"steps must have one entry for each of {len(sources)} sources, got {len(lengths)}."
+            f"steps must have one entry for each of {len(sources)} sources, got "
+            f"{len(lengths)}."
         )
     for pairs in sources:
         check_source(pairs, critic)
@@ -550,7 +553,8 @@ def _bounds_per_member(
         return [(as_bound(bound),)] * members
     if len(bound) != members:
         raise WrongLength(
-            f"bound must be one bound or one entry for each of {members} members, got {len(bound)}."
+            f"bound must be one bound or one entry for each of {members} members, got "
+            f"{len(bound)}."
         )
     per_member = []
     for entry in bound:
@@ -561,7 +565,8 @@ def _bounds_per_member(
         objectives = {reported.objective for reported in bounds}
         if len(objectives) != 1 or len(set(names)) != len(names):
             raise Conflict(
-                f"bound must group different bounds of one objective (see share_training), got {names}."
+                "bound must group different bounds of one objective (see "
+                f"share_training), got {names}."
             )
         per_member.append(bounds)
     return per_member

@@ -202,12 +202,14 @@ def of_parts(text: str, arrays: Mapping[str, NDArray[Any]]) -> Reader:
     facts = json.loads(text)
     if facts.get("prediction") != PREDICTION:
         raise UnreadableFile(
-            f"path must be a reader that predicts a {PREDICTION}, got one of an earlier version."
+            f"path must be a reader that predicts a {PREDICTION}, got one of an "
+            "earlier version."
         )
     version = kind_of(facts["card"].get("given")).VERSION
     if facts["figures"] != version:
         raise UnreadableFile(
-            f"path must be a reader of figures of version {version}, got {facts['figures']}."
+            f"path must be a reader of figures of version {version}, got "
+            f"{facts['figures']}."
         )
     cell_names = dict.fromkeys(
         name.split("/")[1] for name in arrays if name.startswith("around/")

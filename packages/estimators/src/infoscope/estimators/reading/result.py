@@ -52,7 +52,8 @@ from infoscope.notes import Note
 NUMBERS, LABELS, CATEGORIES, MIXED = "numbers", "labels", "categories", "mixed"
 METHOD, PACKAGED = "reading", "reader.npz"
 SERIES = Note(
-    "The rows are a series: this interval was calibrated on independent rows, so how often it covers the true value "
+    "The rows are a series: this interval was calibrated on independent rows, so how "
+    "often it covers the true value "
     "here is not known; `infoscope.estimators.series` reads series.",
     SERIES_CODE,
 )
@@ -60,7 +61,8 @@ WEAK = 60.0  # 2 n x information, up to which it is weak
 MIN_GROUPS = 100  # rows of the smallest simulated sample
 GROUP_DRAWS = 5  # draws of one row per group
 FEW_GROUPS = Note(
-    f"Fewer than {MIN_GROUPS} groups: intervals were calibrated on at least {MIN_GROUPS} independent rows, so how "
+    f"Fewer than {MIN_GROUPS} groups: intervals were calibrated on at least "
+    f"{MIN_GROUPS} independent rows, so how "
     "often one covers the true value here is not known.",
     "few groups",
     "groups",

@@ -47,12 +47,21 @@ def finding(
     start = headline(answer, p_value)
     rows = f" ({size})" if size else ""
     if in_series(answer):
-        return f"{start}: the reading of {names}, {amount(answer)}, is calibrated on rows without order{rows}."
+        return (
+            f"{start}: the reading of {names}, {amount(answer)}, is calibrated on "
+            f"rows without order{rows}."
+        )
     if start:
-        return f"{start}: {names} share {at_most(answer)} (95 %{', ' if size else ''}{size})."
+        return (
+            f"{start}: {names} share {at_most(answer)} (95 "
+            f"%{', ' if size else ''}{size})."
+        )
     unseen = ""
     if p_value > LEVEL:
-        unseen = f"; the test of independence, of smooth functions, does not show it ({p_in_words(p_value)})"
+        unseen = (
+            "; the test of independence, of smooth functions, does not show it "
+            f"({p_in_words(p_value)})"
+        )
     return f"{amount(answer)} are shared by {names}{rows}{unseen}."
 
 

@@ -56,7 +56,8 @@ class Sample:
         knn.require_classes(x=named["x"], y=named["y"])
         if np.bincount(codes_of(join(*named.values()))).max() == 1:
             raise NoVariation(
-                "x and y must share categories among rows, got rows that are all different."
+                "x and y must share categories among rows, got rows that are all "
+                "different."
             )
         return cls(
             tuple(prepared(v, margins, name) for name, v in named.items())

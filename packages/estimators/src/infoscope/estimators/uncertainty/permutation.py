@@ -61,7 +61,10 @@ class PermutationTest(InNotebook):
 
     def __str__(self) -> str:
         permutations = f"{len(self.null)} permutations of {self.exchanged}"
-        return f"{self.observed}; p = {self.p_value:.3g} ± {self.p_error:.2g} ({permutations})"
+        return (
+            f"{self.observed}; p = {self.p_value:.3g} ± {self.p_error:.2g} "
+            f"({permutations})"
+        )
 
 
 def permutation_test(
@@ -147,7 +150,8 @@ def permutation_test(
         sizes = np.bincount(row_groups)
         if sizes.min() != sizes.max():
             raise WrongLength(
-                f"groups must be of one size where whole groups are exchanged and the permuted variable has numbers, "
+                "groups must be of one size where whole groups are exchanged and the "
+                "permuted variable has numbers, "
                 f"got sizes from {sizes.min()} to {sizes.max()}; bin that variable."
             )
     permuted = np.stack([permute(generator) for _ in range(permutations)])
@@ -185,13 +189,15 @@ def _local_test(
         is_constant = constant_within(codes_x, groups)
         if is_constant or constant_within(row_codes(y), groups):
             raise NoVariation(
-                "groups must contain different values of x and of y where z has numbers, got a variable that is "
+                "groups must contain different values of x and of y where z has "
+                "numbers, got a variable that is "
                 "constant within groups."
             )
     rows = local_permutations(z, k_perm, permutations, generator, groups, reuse)
     if (codes_x[rows] == codes_x).all():
         raise NoVariation(
-            f"x must vary among the k_perm = {k_perm} nearest rows in z (within groups), got no such rows."
+            f"x must vary among the k_perm = {k_perm} nearest rows in z (within "
+            "groups), got no such rows."
         )
     null = permuted_estimates(x, y, z, rows, k)
     p = p_value(observed.value, null)

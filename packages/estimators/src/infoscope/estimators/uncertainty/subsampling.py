@@ -123,7 +123,8 @@ class Uncertain(Estimate):
             return total
         if not np.array_equal(self.resamples.weights, other.resamples.weights):
             raise Conflict(
-                "terms must share one Resamples, got different ones; pass the same `resamples` to each."
+                "terms must share one Resamples, got different ones; pass the same "
+                "`resamples` to each."
             )
         values = self.estimates + sign * other.estimates
         return uncertain(
@@ -208,11 +209,13 @@ def shared(resamples: Any, n: int, groups: ArrayLike | None) -> Resamples | None
         return None
     if groups is not None:
         raise Conflict(
-            "groups must be None where resamples are given; they were drawn with their own groups."
+            "groups must be None where resamples are given; they were drawn with "
+            "their own groups."
         )
     if resamples.scheme != HALF_SAMPLES or resamples.n != n:
         raise Conflict(
-            f"resamples must be {HALF_SAMPLES} of {n} rows, got {resamples.scheme} of {resamples.n}."
+            f"resamples must be {HALF_SAMPLES} of {n} rows, got {resamples.scheme} of "
+            f"{resamples.n}."
         )
     return resamples
 
@@ -239,7 +242,8 @@ def _require_classes_in_each(sample: Sample, weights: Weights) -> None:
             constant = int((has_class.sum(axis=0) < 2).sum())
             if constant:
                 raise NoVariation(
-                    f"{name} must have at least two classes in every subsample, but the rarest is missing from "
+                    f"{name} must have at least two classes in every subsample, but "
+                    "the rarest is missing from "
                     f"{constant} of {subsamples} (or alone there): merge or drop it."
                 )
 

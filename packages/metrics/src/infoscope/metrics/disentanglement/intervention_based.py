@@ -131,7 +131,10 @@ def beta_vae_score(
         predict = fit_adagrad(*training_votes)
     else:
         predict = LogisticRegression(max_iter=1000).fit(*training_votes).predict
-    method = f"{protocol.name}, {sizes.group} pairs a vote, {description}, {protocol.classifier} classifier"
+    method = (
+        f"{protocol.name}, {sizes.group} pairs a vote, {description}, "
+        f"{protocol.classifier} classifier"
+    )
     return vote_score(
         predict, training_votes, test_votes, method, truth.count, np.ones(latents, bool)
     )
@@ -185,9 +188,15 @@ def factor_vae_score(
     deviation = np.sqrt(scale)
     varying = varies(deviation, np.abs(sample).max(axis=0))
     active = varying & (are_categories | (deviation >= protocol.least_deviation))
-    method = f"{protocol.name}, {sizes.group} items a vote, {description}, {active.sum()} of {latents} columns active"
+    method = (
+        f"{protocol.name}, {sizes.group} items a vote, {description}, {active.sum()} "
+        f"of {latents} columns active"
+    )
     if not active.any():
-        note = f"No column is active: every global standard deviation is 0 or below {protocol.least_deviation:g}."
+        note = (
+            "No column is active: every global standard deviation is 0 or below "
+            f"{protocol.least_deviation:g}."
+        )
         return VoteScore(
             np.nan,
             unit="share of test votes",

@@ -203,7 +203,10 @@ def _score(spec: ScoreSpec, inputs: Inputs) -> Estimate | None:
     """
     if inputs.numbers and not spec.numbers and spec.takes != "information":
         numbers = ", ".join(inputs.numbers)
-        why = f"It needs classes (integers), got numbers for {numbers}: bin them into classes."
+        why = (
+            f"It needs classes (integers), got numbers for {numbers}: bin them into "
+            "classes."
+        )
         return undefined(why, spec.unit, 0)
     if spec.takes in ("information", "latents"):
         inputs.information  # noqa: B018 (its errors end the report)

@@ -112,7 +112,10 @@ def dci(
     importance, correct = train_predictors(
         codes[chosen], all_factors.take(chosen), splits, generator, progress
     )
-    method = f"extra trees ({TREES}, leaves of {MIN_LEAF_ITEMS}), {halvings} halvings of {len(chosen)} items"
+    method = (
+        f"extra trees ({TREES}, leaves of {MIN_LEAF_ITEMS}), {halvings} halvings of "
+        f"{len(chosen)} items"
+    )
     correct_by_item = correct.mean(axis=1)
     informativeness = Estimate(
         float(correct_by_item.mean()),
@@ -208,7 +211,8 @@ def concentration(importance: Values) -> float:
 
 
 LINEAR = Note(
-    "SAP is low for a perfect code of three or more ordered values: a linear machine cannot separate a middle value of "
+    "SAP is low for a perfect code of three or more ordered values: a linear machine "
+    "cannot separate a middle value of "
     "one column. kind='thresholds' can.",
     "linear machine",
 )
@@ -285,7 +289,8 @@ def sap(
     classifiers = {"discrete": "linear SVM", "thresholds": "thresholds, balanced"}
     if kind not in (*classifiers, "continuous") or kind in classifiers and has_numbers:
         raise WrongType(
-            f"kind must be discrete, thresholds or continuous (for numbers: continuous), got {kind!r}."
+            "kind must be discrete, thresholds or continuous (for numbers: "
+            f"continuous), got {kind!r}."
         )
     chosen = random_items(all_factors.n, items, generator)
     if kind in classifiers:
@@ -293,7 +298,10 @@ def sap(
             codes, all_factors, chosen, kind == "thresholds"
         )
         unit = "difference of accuracies"
-        method = f"{classifiers[kind]}, {len(chosen) - len(local)} training items; over test items"
+        method = (
+            f"{classifiers[kind]}, {len(chosen) - len(local)} training items; over "
+            "test items"
+        )
     else:
         local, matrix = correlations(codes[chosen], all_factors.values[chosen])
         unit = "difference of R2"
@@ -334,7 +342,8 @@ def single_accuracies(
         values = len(np.unique(y_training))
         if values < 2:
             raise NoVariation(
-                f"factors must take two values among the training items, got one for {factors.names[k]}."
+                "factors must take two values among the training items, got one for "
+                f"{factors.names[k]}."
             )
         for latent in range(codes.shape[1]):
             if thresholds:

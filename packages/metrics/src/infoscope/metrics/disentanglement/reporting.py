@@ -75,7 +75,8 @@ ATTACKED = (
     "sap",
 )
 NO_LIMIT = Note(
-    "No dependence is detected; there is no known upper limit on the information in all columns together.",
+    "No dependence is detected; there is no known upper limit on the information in "
+    "all columns together.",
     "no limit",
 )
 MAIN = "unibound"
@@ -122,7 +123,8 @@ class DisentanglementReport(Report):
         """The verdict in a sentence, what qualifies it, and what "holds" means."""
         if not self.places:
             return [
-                "No verdict: it needs factors that are categories, as shares are of the entropy of a factor."
+                "No verdict: it needs factors that are categories, as shares are of "
+                "the entropy of a factor."
             ]
         sentences = [verdict(self.places), *self._through()]
         weak = [place.factor for place in self.places if place.kind in (MISSING, TRACE)]
@@ -153,7 +155,8 @@ class DisentanglementReport(Report):
         for row in self.scores:
             if row.what == SCORES[MAIN].title and math.isfinite(row.estimate.value):
                 sentences.append(
-                    f"Main score: {row.what}, {cell(row.estimate)}: the bits in one column and in no other; "
+                    f"Main score: {row.what}, {cell(row.estimate)}: the bits in one "
+                    "column and in no other; "
                     "copies and mixtures lower it, and 1 is perfect."
                 )
         return sentences
@@ -171,11 +174,17 @@ class DisentanglementReport(Report):
         for place, entropy in zip(self.places, self.information.entropy):
             if place.factor in self.limits:
                 nats = min(self.limits[place.factor].max(), entropy)
-                bits = f"{nats / NATS_PER_BIT:.2f} of the {entropy / NATS_PER_BIT:.2f} bits"
+                bits = (
+                    f"{nats / NATS_PER_BIT:.2f} of the {entropy / NATS_PER_BIT:.2f} "
+                    "bits"
+                )
                 limits.append(f"{bits} of {place.factor}")
         if not limits:
             return sentence
-        return f"{sentence} A column alone could still hold at most {listed(limits)} (95 %)."
+        return (
+            f"{sentence} A column alone could still hold at most {listed(limits)} (95 "
+            "%)."
+        )
 
     def _empty(self) -> list[str]:
         """Columns that no factor needs."""
@@ -204,8 +213,10 @@ class DisentanglementReport(Report):
 
     def _rule(self) -> str:
         return (
-            f"Rule: a column holds a factor if it alone carries more than {100 * HOLDS:.0f} % of the factor's bits, at "
-            f"95 % confidence for all {self.information.alone.size} pairs at once (n = {self._used}). Percentages are "
+            "Rule: a column holds a factor if it alone carries more than "
+            f"{100 * HOLDS:.0f} % of the factor's bits, at "
+            f"95 % confidence for all {self.information.alone.size} pairs at once (n "
+            f"= {self._used}). Percentages are "
             "such shares, by predictions of held-out rows."
         )
 
@@ -285,7 +296,8 @@ class DisentanglementReport(Report):
     @property
     def caption(self) -> str:
         return (
-            "Where each factor is. Scores have 95 % intervals; unique, redundant and synergistic: of the best column "
+            "Where each factor is. Scores have 95 % intervals; unique, redundant and "
+            "synergistic: of the best column "
             "of each factor against all others, mean over factors."
         )
 
@@ -297,9 +309,11 @@ class DisentanglementReport(Report):
             for note in row.estimate.notes
         }
         return [
-            "Held-out predictions are a lower bound on the information: a column or several together may carry more "
+            "Held-out predictions are a lower bound on the information: a column or "
+            "several together may carry more "
             "than these predictors find.",
-            "Intervals are over rows (or groups of rows), for these columns; other trainings are not included.",
+            "Intervals are over rows (or groups of rows), for these columns; other "
+            "trainings are not included.",
             *(note.replace("H(y)", "H(factor)") for note in notes.values()),
         ]
 
@@ -390,7 +404,8 @@ def report(
     is_posterior = hasattr(representation, "draw")
     if attack and is_posterior:
         raise Conflict(
-            f"attack must be 0 for a posterior, got {attack}: give the means or draws as an array."
+            f"attack must be 0 for a posterior, got {attack}: give the means or draws "
+            "as an array."
         )
     measure = from_arrays
     if method == "classifier" and not is_posterior:

@@ -232,7 +232,10 @@ def verdict(places: Sequence[Place]) -> str:
         return f"Each factor is in one column{but}: {listed(alone)}."
     if alone:
         are = "is" if len(alone) == 1 else "are"
-        start = f"{len(alone)} of {len(places)} factors {are} in one column: {listed(alone)}"
+        start = (
+            f"{len(alone)} of {len(places)} factors {are} in one column: "
+            f"{listed(alone)}"
+        )
         sentence = f"{'; '.join([start, *others])}."
         return f"{sentence} {mixed}." if mixed else sentence
     kinds = {place.kind for place in places}

@@ -104,7 +104,8 @@ def from_arrays(
     one_of("method", method, ("knn", "classifier"))
     if method == "classifier" and all_factors.numbers.any():
         raise Conflict(
-            "method must be knn for factors that are numbers, got classifier; give classes as integers."
+            "method must be knn for factors that are numbers, got classifier; give "
+            "classes as integers."
         )
     clusters = None if groups is None else group_codes(n, groups)[1]
     chosen = np.sort(random_items(n, items, generator))

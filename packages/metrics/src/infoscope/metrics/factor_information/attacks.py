@@ -102,7 +102,8 @@ def attack(
         return kind(z, alpha)
     if hasattr(z, "log_terms"):
         raise InvalidInput(
-            f"z must be a posterior with independent Gaussian latents, got {type(z).__name__}."
+            "z must be a posterior with independent Gaussian latents, got "
+            f"{type(z).__name__}."
         )
     z = matrix("z", z)
     noise = generator_or_default(generator).standard_normal(z.shape)

@@ -78,7 +78,8 @@ def sum_densities(
             progress(min(begin + step, draws), draws)
     if not sums.isfinite().all():
         raise Conflict(
-            "posterior must have scales of similar size in all rows, got density ratios between rows that overflow "
+            "posterior must have scales of similar size in all rows, got density "
+            "ratios between rows that overflow "
             "float64."
         )
     return sums.cpu().numpy()

@@ -126,7 +126,8 @@ def measure(
     """
     if not hasattr(posterior, "log_terms"):
         raise WrongType(
-            f"posterior must have a density (see `factor_information.posterior`), got {type(posterior).__name__}; "
+            "posterior must have a density (see `factor_information.posterior`), got "
+            f"{type(posterior).__name__}; "
             "for arrays use `disentanglement`."
         )
     codes = codes_of(factors, posterior.n)
@@ -135,7 +136,8 @@ def measure(
     labels = tuple(factor_names)
     if len(labels) != codes.shape[1]:
         raise WrongShape(
-            f"factor_names must be {codes.shape[1]} names, one for each factor, got {len(labels)}."
+            f"factor_names must be {codes.shape[1]} names, one for each factor, got "
+            f"{len(labels)}."
         )
     order, rows, z = draw_sample(posterior, codes, draws, generator)
     sums = sums_of(posterior, codes, order, rows, z, device, progress)
@@ -159,7 +161,8 @@ def codes_of(factors: np.ndarray, n: int) -> np.ndarray:
     factors = np.asarray(factors)
     if factors.ndim != 2 or factors.shape[0] != n or not factors.shape[1]:
         raise WrongShape(
-            f"factors must have shape [{n}, factors], a row for each posterior, got {factors.shape}."
+            f"factors must have shape [{n}, factors], a row for each posterior, got "
+            f"{factors.shape}."
         )
     if factors.dtype.kind not in "iub":
         raise OutOfRange(

@@ -39,7 +39,10 @@ Mask = NDArray[np.bool_]
 # of about equally many rows, into which numbers are cut where classes are needed
 MAX_PARTS = 10
 NUMBERS_AT_ONCE = 1 << 20  # float64 values of a representation held at a time: 8 MiB
-CODING = "Code other labels column by column with numpy.unique(labels, return_inverse=True)[1]."
+CODING = (
+    "Code other labels column by column with numpy.unique(labels, "
+    "return_inverse=True)[1]."
+)
 NUMBERS = (
     "SAP, DCI, InfoE and factor_information.from_arrays with method 'knn' take numbers."
 )
@@ -108,7 +111,8 @@ class Factors:
         for name, alike, number in zip(self.names, self.alike, self.numbers):
             if not number and alike.min() < least:
                 raise TooFew(
-                    f"factors must have at least {least} items of every value (for {why}), got {alike.min()} of a "
+                    f"factors must have at least {least} items of every value (for "
+                    f"{why}), got {alike.min()} of a "
                     f"value of {name}; merge or drop rare values."
                 )
 
@@ -135,13 +139,15 @@ def as_factors(
         names = tuple(f"factor {k}" for k in range(count))
     if len(set(names)) != count:
         raise WrongLength(
-            f"factor_names must be {count} different names, one for each factor, got {list(names)}."
+            f"factor_names must be {count} different names, one for each factor, got "
+            f"{list(names)}."
         )
     are_numbers = np.array([kind is Continuous for kind, _ in typed])
     if are_numbers.any() and not numbers:
         columns_of_numbers = ", ".join(np.array(names)[are_numbers])
         raise WrongType(
-            f"factors must be classes for this score, got numbers for {columns_of_numbers}: give classes as integers, "
+            "factors must be classes for this score, got numbers for "
+            f"{columns_of_numbers}: give classes as integers, "
             f"or bin the numbers. {NUMBERS}"
         )
     codes = []
@@ -158,7 +164,8 @@ def as_factors(
     largest = codes.max(axis=0)
     if largest.min() < 1:
         raise NoVariation(
-            f"factors must take at least two values each, but {names[largest.argmin()]} has one; leave it out."
+            "factors must take at least two values each, but "
+            f"{names[largest.argmin()]} has one; leave it out."
         )
     order = np.argsort(codes.T, axis=1, kind="stable")
     place = np.argsort(order, axis=1)
@@ -188,7 +195,8 @@ def _typed_columns(factors: Any, least: int) -> list[tuple[type, Any]]:
     """
     if factors is None:
         raise WrongType(
-            "factors must be integers [items, factors], got None, which is valid only with a FactorInformation."
+            "factors must be integers [items, factors], got None, which is valid only "
+            "with a FactorInformation."
         )
     blocks = factors if isinstance(factors, list | tuple) else (factors,)
     if any(isinstance(block, Continuous | Discrete | pd.DataFrame) for block in blocks):
@@ -205,7 +213,8 @@ def _typed_columns(factors: Any, least: int) -> list[tuple[type, Any]]:
         values = values[:, None]
     if values.ndim != 2 or values.shape[0] < 2 or values.shape[1] < least:
         raise WrongShape(
-            f"factors must be integers [items, factors] with at least 2 items and {least} factors, got "
+            "factors must be integers [items, factors] with at least 2 items and "
+            f"{least} factors, got "
             f"{values.dtype} {list(values.shape)}."
         )
     if typed is None:
@@ -213,7 +222,8 @@ def _typed_columns(factors: Any, least: int) -> list[tuple[type, Any]]:
             return [(Discrete, column) for column in values.T]
         if values.dtype.kind != "f":
             raise WrongType(
-                f"factors must be integers [items, factors], got {values.dtype}. {CODING}"
+                f"factors must be integers [items, factors], got {values.dtype}. "
+                f"{CODING}"
             )
         typed = columns("factors", values)
     return [(kind, column) for kind, column, _ in typed]
@@ -246,7 +256,8 @@ def as_array(representation: Any, n: int, least: int = 1) -> Values:
     """
     if callable(representation) or not hasattr(representation, "__len__"):
         raise WrongType(
-            f"representation must be an array [items, columns] for this score, got {type(representation).__name__}; "
+            "representation must be an array [items, columns] for this score, got "
+            f"{type(representation).__name__}; "
             "draw or average it first."
         )
     return _checked_codes(representation, n, least)
@@ -283,7 +294,8 @@ def require_rows(posterior: Any, n: int) -> None:
     """ValueError unless a posterior has n items."""
     if posterior.n != n:
         raise WrongLength(
-            f"representation must have a row for each of the {n} items, got {posterior.n} rows."
+            f"representation must have a row for each of the {n} items, got "
+            f"{posterior.n} rows."
         )
 
 
@@ -293,7 +305,8 @@ def _checked_codes(values: Any, n: int, least: int = 1) -> Values:
     if len(array) != n or array.shape[1] < least or np.ndim(values) == 1:
         shape = list(array.shape)
         raise WrongShape(
-            f"representation must be numbers [{n} items, at least {least} columns], got {shape}."
+            f"representation must be numbers [{n} items, at least {least} columns], "
+            f"got {shape}."
         )
     return array
 
@@ -315,7 +328,8 @@ def categorical_mask(
     for latent in [*categorical, *categorical_latents(representation)]:
         if latent not in range(latents):
             raise OutOfRange(
-                f"categorical must be indices of latents from 0 to {latents - 1}, got {latent!r}."
+                f"categorical must be indices of latents from 0 to {latents - 1}, got "
+                f"{latent!r}."
             )
         mask[latent] = True
     return mask

@@ -62,13 +62,15 @@ class GaussianPosterior:
         self.scale = matrix("scale", scale)
         if self.mean.shape != self.scale.shape:
             raise WrongShape(
-                f"scale must have the shape of mean, {self.mean.shape}, got {self.scale.shape}."
+                f"scale must have the shape of mean, {self.mean.shape}, got "
+                f"{self.scale.shape}."
             )
         if not (self.scale > 0).all():
             count = np.sum(self.scale <= 0)
             raise OutOfRange(
                 f"scale must be above 0, got {count} values that are not (least "
-                f"{self.scale.min():g}). A deterministic code has no density: pass it as an array to "
+                f"{self.scale.min():g}). A deterministic code has no density: pass it "
+                "as an array to "
                 "infoscope.metrics.disentanglement."
             )
         self.latents = names(latents, self.mean.shape[1])
@@ -110,12 +112,15 @@ class CategoricalPosterior:
         total = probability.sum(axis=1)
         if probability.shape[1] < 2:
             raise WrongShape(
-                f"probability must have 2 columns (categories) or more, got {probability.shape[1]}."
+                "probability must have 2 columns (categories) or more, got "
+                f"{probability.shape[1]}."
             )
         if (probability < 0).any() or np.abs(total - 1).max() > 1e-5:
             raise OutOfRange(
-                "probability must have nonnegative rows that sum to 1, got a least entry of "
-                f"{probability.min():g} and row sums from {total.min():g} to {total.max():g}."
+                "probability must have nonnegative rows that sum to 1, got a least "
+                "entry of "
+                f"{probability.min():g} and row sums from {total.min():g} to "
+                f"{total.max():g}."
             )
         self.probability = probability / total[:, None]
         self.latents = (latent,)
@@ -161,7 +166,8 @@ class ProductPosterior:
         sizes = [part.n for part in self.parts]
         if not sizes or len(set(sizes)) > 1:
             raise InvalidInput(
-                f"parts must be posteriors of one data set, got numbers of rows {sizes}."
+                "parts must be posteriors of one data set, got numbers of rows "
+                f"{sizes}."
             )
         latents: list[str] = []
         for part in self.parts:

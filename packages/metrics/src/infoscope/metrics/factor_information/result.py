@@ -207,7 +207,8 @@ class FactorInformation:
         """
         if len(self.latents) < 2:
             raise TooFew(
-                f"latents must be at least two columns for mig, got {self.latents[0]!r} only."
+                "latents must be at least two columns for mig, got "
+                f"{self.latents[0]!r} only."
             )
         order = np.argsort(self.alone, axis=1)
         first = order[:, -1]
@@ -341,7 +342,8 @@ class FactorInformation:
             if not entropy > 0:
                 got = "numbers" if np.isnan(entropy) else f"{entropy:g}"
                 raise OutOfRange(
-                    f"factor {name!r} must have an entropy above 0 for shares of H(y), got {got}."
+                    f"factor {name!r} must have an entropy above 0 for shares of "
+                    f"H(y), got {got}."
                 )
         broadcast = (..., *[None] * (value.ndim - 1))
         entropy = self.entropy[broadcast]
@@ -435,7 +437,10 @@ class FactorInformation:
         error_total = root_sum_squares(deviation_total)
         if not total > quantile() * error_total:
             sum_text = f"{total:.3g} ± {error_total:.2g}"
-            reason = f"The sum of I(y_k; z_l) / H(y_k) is {sum_text}, not above 0: shares of it are undefined."
+            reason = (
+                f"The sum of I(y_k; z_l) / H(y_k) is {sum_text}, not above 0: shares "
+                "of it are undefined."
+            )
             return undefined(reason, SHARE, self.n, self.method)
         # rows may be ordered by factors
         order = np.random.default_rng(0).permutation(len(deviation))

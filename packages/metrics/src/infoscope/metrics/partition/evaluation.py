@@ -151,7 +151,8 @@ def present_blocks(
     if not isinstance(blocks, Mapping):
         if not callable(getattr(blocks, "blocks", None)):
             raise WrongType(
-                f"blocks must be a mapping by name, or have a method blocks(), got {type(blocks).__name__}."
+                "blocks must be a mapping by name, or have a method blocks(), got "
+                f"{type(blocks).__name__}."
             )
         named = blocks.blocks()
     unknown = [name for name in named if name not in BLOCKS]
@@ -175,7 +176,8 @@ def _as_labels(y: ArrayLike, d: ArrayLike, n: int) -> dict[str, NDArray[np.int64
     for name, codes in labels.items():
         if len(codes) != n:
             raise WrongLength(
-                f"{name} must have one category for each of the {n} rows, got {len(codes)}."
+                f"{name} must have one category for each of the {n} rows, got "
+                f"{len(codes)}."
             )
         if not codes.any():
             raise NoVariation(f"{name} must take at least two values, got one.")

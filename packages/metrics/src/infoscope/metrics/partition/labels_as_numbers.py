@@ -18,7 +18,8 @@ from infoscope.notes import Note
 
 AS_NUMBERS = "labels-as-numbers"
 _NOTE = Note(
-    "Class codes are taken as numbers: the answer depends on the numbering of classes and has no valid error.",
+    "Class codes are taken as numbers: the answer depends on the numbering of classes "
+    "and has no valid error.",
     "labels as numbers",
 )
 

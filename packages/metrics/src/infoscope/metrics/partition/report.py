@@ -61,25 +61,36 @@ SAYS = {  # score -> its meaning, in a few words
     "seed_ceiling": f"no partition of these labels has a larger {OLD_SUM} in nats",
 }
 SEED_LIMITS = (
-    "The constants of the old score (typical entropy 2.5, three terms) do not depend on these labels; it rewards "
-    "co-information, which cannot exceed I(Y;D); it ignores Y or D alone in z_dy, and counts an absent block as 0."
+    "The constants of the old score (typical entropy 2.5, three terms) do not depend "
+    "on these labels; it rewards "
+    "co-information, which cannot exceed I(Y;D); it ignores Y or D alone in z_dy, and "
+    "counts an absent block as 0."
 )
 _POSTERIOR_LIMITS = (
-    "Not shown: what predictors that see finite means could use. A draw identifies its row if the posteriors of rows "
-    "do not overlap; every block then carries everything. Other rows: these are the population, so chance differences "
-    "between classes are information, and a block without any is above 0 here. Errors also include the sampling of "
+    "Not shown: what predictors that see finite means could use. A draw identifies "
+    "its row if the posteriors of rows "
+    "do not overlap; every block then carries everything. Other rows: these are the "
+    "population, so chance differences "
+    "between classes are information, and a block without any is above 0 here. Errors "
+    "also include the sampling of "
     "rows, and so are larger than errors over draws alone."
 )
 _LIMITS = (
-    "the bias of nearest-neighbour quantities. It is larger for wide blocks than for narrow ones, which raises the "
+    "the bias of nearest-neighbour quantities. It is larger for wide blocks than for "
+    "narrow ones, which raises the "
     "score unique. Use the classifier's.",
-    "what another family could use. The Shannon information of a deterministic encoder is all or nothing; "
+    "what another family could use. The Shannon information of a deterministic "
+    "encoder is all or nothing; "
     "leakage here is the information that this family can use.",
-    "what more training rows would add. Learning w weights from m rows or groups costs up to .72 w / m bits "
-    "(Akaike 1974): scores by the classifier can be too low by that, and their intervals do not include it.",
-    "the chance in the training sets of the classifiers. Errors by the classifier can be 40 % too small for a "
+    "what more training rows would add. Learning w weights from m rows or groups "
+    "costs up to .72 w / m bits "
+    "(Akaike 1974): scores by the classifier can be too low by that, and their "
+    "intervals do not include it.",
+    "the chance in the training sets of the classifiers. Errors by the classifier can "
+    "be 40 % too small for a "
     "block that carries next to nothing: use the permutation tests there.",
-    "anything about other trainings of this model: errors are over rows, for one trained model. Compare models by "
+    "anything about other trainings of this model: errors are over rows, for one "
+    "trained model. Compare models by "
     "`compare`, not by whether intervals overlap.",
 )
 
@@ -97,7 +108,10 @@ class NullTest:
     def __str__(self) -> str:
         if not isfinite(self.p_value):
             return f"= 0 could not be tested: {self.exchanged}"
-        return f"= 0: p = {self.p_value:.3g}, {self.p_holm:.3g} after Holm (permuting {self.exchanged})"
+        return (
+            f"= 0: p = {self.p_value:.3g}, {self.p_holm:.3g} after Holm (permuting "
+            f"{self.exchanged})"
+        )
 
 
 class Items(NamedTuple):
@@ -231,7 +245,10 @@ class PartitionReport(Report):
         settings = ", ".join(
             f"{name}: {value}" for name, value in self.settings.items()
         )
-        return f"Partition into blocks (columns) {blocks_and_widths(self.blocks)}; {settings}; 95 % intervals."
+        return (
+            f"Partition into blocks (columns) {blocks_and_widths(self.blocks)}; "
+            f"{settings}; 95 % intervals."
+        )
 
     @property
     def doubts(self) -> list[str]:
@@ -298,20 +315,23 @@ def compare(reports: Mapping[str, PartitionReport]) -> pd.DataFrame:
     for name, report in reports.items():
         if report.items is None or CLASSIFIER not in report.figures:
             raise InvalidInput(
-                f"report {name!r} must have the classifier route, got {list(report.routes)}."
+                f"report {name!r} must have the classifier route, got "
+                f"{list(report.routes)}."
             )
         items[name] = report.items
     for name in others:
         if not all(map(np.array_equal, items[first], items[name])):
             raise Conflict(
-                f"reports must be of the same rows, but labels or groups of {name!r} differ from {first!r}."
+                f"reports must be of the same rows, but labels or groups of {name!r} "
+                f"differ from {first!r}."
             )
         for setting in ("family", "folds"):
             ours = reports[first].settings[setting]
             theirs = reports[name].settings[setting]
             if ours != theirs:
                 raise InvalidInput(
-                    f"reports must have one {setting}, got {ours!r} in {first!r} and {theirs!r} in {name!r}."
+                    f"reports must have one {setting}, got {ours!r} in {first!r} and "
+                    f"{theirs!r} in {name!r}."
                 )
     rows = []
     for a, b in combinations(reports, 2):

@@ -203,7 +203,10 @@ def clipped(raw: Estimate, most: float = np.inf) -> Estimate:
     value, low, high = np.clip([raw.value, *interval], 0.0, most).tolist()
     if np.array_equal([low, high], interval, equal_nan=True):
         return raw
-    note = "clipped, or the interval contains the limit: no standard error; see the raw value and the interval."
+    note = (
+        "clipped, or the interval contains the limit: no standard error; see the raw "
+        "value and the interval."
+    )
     notes = (*raw.notes, note)
     return Estimate(
         value, np.nan, raw.unit, raw.n, raw.method, notes, interval=(low, high)

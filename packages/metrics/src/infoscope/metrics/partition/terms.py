@@ -155,7 +155,8 @@ def break_ties(
             centred[:, varying] = jitter(centred[:, varying], generator, relative=1e-6)
             separate[name] = centred
             remarks[name] = (
-                f"{100 * share:.0f} % of the rows of {name} repeat: ties were broken by noise."
+                f"{100 * share:.0f} % of the rows of {name} repeat: ties were broken "
+                "by noise."
             )
     return separate, remarks
 
@@ -195,7 +196,8 @@ def to_zero(information: Estimate) -> Estimate:
     if not information.high < 0.0:
         return information
     note = Note(
-        "Significantly below 0, the least true value, to which the interval extends: biased.",
+        "Significantly below 0, the least true value, to which the interval extends: "
+        "biased.",
         "below 0",
     )
     return replace(

@@ -86,7 +86,8 @@ def _with_branches(
         rounding = float(len(correlation) * EPS * norm**2)
         if least <= rounding:
             raise NoVariation(
-                f"target must not be determined by {name}, got a share of {least:.2g} of unexplained variance, "
+                f"target must not be determined by {name}, got a share of {least:.2g} "
+                "of unexplained variance, "
                 f"where rounding is {rounding:.1g}: the information is infinite."
             )
         gap += float(len(shared) * rounding / least)
@@ -180,14 +181,16 @@ def _checked(
     least = np.linalg.eigvalsh(correlation).min(initial=0.0)
     if least < -np.sqrt(EPS) or (variances < 0).any() or sigma[scale == 0].any():
         raise OutOfRange(
-            f"covariance must be positive semidefinite, got a correlation with an eigenvalue of {least:g}."
+            "covariance must be positive semidefinite, got a correlation with an "
+            f"eigenvalue of {least:g}."
         )
     places = [np.atleast_1d(np.asarray(indices)) for indices in rows.values()]
     indices = np.concatenate(places).tolist()
     distinct = set(indices)
     if len(distinct) < len(indices) or not distinct <= set(range(len(sigma))):
         raise Conflict(
-            f"{', '.join(rows)} must be different rows of 0 to {len(sigma) - 1}, got {indices}."
+            f"{', '.join(rows)} must be different rows of 0 to {len(sigma) - 1}, got "
+            f"{indices}."
         )
     return correlation, places
 

@@ -116,7 +116,8 @@ def broja(table: ArrayLike, tolerance: float = 1e-8) -> Decomposition:
     """
     if not tolerance >= 1e-10:
         raise OutOfRange(
-            f"tolerance must be at least 1e-10 nats, the size of rounding errors, got {tolerance!r}."
+            "tolerance must be at least 1e-10 nats, the size of rounding errors, got "
+            f"{tolerance!r}."
         )
     p = distribution(table)
     informations = discrete_information(p)
@@ -125,7 +126,8 @@ def broja(table: ArrayLike, tolerance: float = 1e-8) -> Decomposition:
         least, gap = _least_joint_information(p, tolerance)
     if gap > tolerance:
         raise InvalidInput(
-            f"tolerance must be at least the {gap:.3g} nats that the solver reaches for this table, got {tolerance:g}."
+            f"tolerance must be at least the {gap:.3g} nats that the solver reaches "
+            f"for this table, got {tolerance:g}."
         )
     redundancy = informations[0] + informations[1] - least
     return from_redundancy(informations, redundancy, gap)
@@ -230,7 +232,8 @@ def distribution(table: ArrayLike) -> np.ndarray:
     total = p.sum()
     if (p < 0).any() or abs(total - 1) > 1e-9:
         raise OutOfRange(
-            f"table must be at least 0 and sum to 1, got a least entry of {p.min():g} and a sum of {total:.12g}."
+            f"table must be at least 0 and sum to 1, got a least entry of {p.min():g} "
+            f"and a sum of {total:.12g}."
         )
     return p
 

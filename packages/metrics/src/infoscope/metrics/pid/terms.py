@@ -19,7 +19,8 @@ from infoscope.notes import Note
 TERMS = ("unique", "redundant", "synergistic")
 ROUNDING = 1e-9  # nats by which a lower bound may exceed its upper one without a note
 APART = (
-    "the mutual informations were estimated separately, each with its own error and bias, and are inconsistent; bounds "
+    "the mutual informations were estimated separately, each with its own error and "
+    "bias, and are inconsistent; bounds "
     "are not clipped, and their errors are about as large"
 )
 
@@ -60,7 +61,8 @@ class Bounds(NamedTuple):
             return ()
         where = f" in {crossed} of {excess.size} places" if excess.ndim else ""
         return (
-            f"Lower bounds are above their upper ones{where}, by up to {float(excess.max()):.3g}: {APART}.",
+            f"Lower bounds are above their upper ones{where}, by up to "
+            f"{float(excess.max()):.3g}: {APART}.",
         )
 
     def __str__(self) -> str:
@@ -173,7 +175,10 @@ class Decomposition(NamedTuple):  # a tuple cannot inherit InNotebook
             notes += as_estimate(value).notes
             if value < -max(ROUNDING, self.gap):
                 bits = float(value) / NATS_PER_BIT
-                sentence = f"{name} is {bits:.3g} bits, below 0 and therefore outside the six bounds."
+                sentence = (
+                    f"{name} is {bits:.3g} bits, below 0 and therefore outside the "
+                    "six bounds."
+                )
                 notes.append(Note(sentence, "below 0", name))
         return tuple(dict.fromkeys(notes))
 

@@ -220,7 +220,8 @@ def _data(
     numbers = as_blocks(blocks)
     if ALL in numbers:
         raise Conflict(
-            f"blocks must not be called {ALL!r}, which is the row of them together: give it another name."
+            f"blocks must not be called {ALL!r}, which is the row of them together: "
+            "give it another name."
         )
     n = len(next(iter(numbers.values())))
     if n < _MIN_ROWS:
@@ -244,7 +245,10 @@ def _scores(data: _Data) -> list[Note]:
     factors = [name for name, aim in data.aims.items() if aim.role == TARGET]
     if len(factors) < 2:
         return []
-    advice = f"which column holds which of {', '.join(factors)}: disentanglement.report, make disentangle."
+    advice = (
+        f"which column holds which of {', '.join(factors)}: disentanglement.report, "
+        "make disentangle."
+    )
     return [Note(advice, "disentanglement")]
 
 
@@ -295,7 +299,8 @@ def _aim(name: str, values: Any, role: str, n: int) -> _Aim:
         )
     if variable.kind == "mixed":
         raise Conflict(
-            f"target {name!r} must be classes or numbers, got columns of both: give them apart."
+            f"target {name!r} must be classes or numbers, got columns of both: give "
+            "them apart."
         )
     if variable.kind != "discrete":
         return _Aim(variable, Outcome(variable.continuous, None), role)
@@ -317,7 +322,8 @@ def _require_another_domain(aims: Mapping[str, _Aim]) -> None:
             continue
         if (by_first_appearance(aim.outcome.values) == domain).all():
             raise Conflict(
-                f"domain must not be a target, too, got the classes of {name!r} in every row: a block "
+                f"domain must not be a target, too, got the classes of {name!r} in "
+                "every row: a block "
                 "that should carry the target cannot leak it; leave one of them out."
             )
 
@@ -342,8 +348,10 @@ def _require_classes(outcome: Outcome, groups: Codes) -> None:
     if len(lone) > 1:
         more = f" (as {len(lone) - 1:,} more of its {outcome.classes:,} classes)"
     raise ValueError(
-        f"its class {str(outcome.labels[lone[0]])!r} has {rows:,} of {outcome.n:,} rows, in a single group{more}; "
-        f"training and validation need each class in at least 2 groups (or rows): merge or drop it{numbers}."
+        f"its class {str(outcome.labels[lone[0]])!r} has {rows:,} of {outcome.n:,} "
+        f"rows, in a single group{more}; "
+        "training and validation need each class in at least 2 groups (or rows): "
+        f"merge or drop it{numbers}."
     )
 
 
@@ -390,10 +398,16 @@ class _Measure:
         """Notes on rows that were drawn."""
         notes = []
         if self.rows < self.data.n * (self.folds - 1) / self.folds:
-            what = f"predictors trained on more than {self.rows:,} rows (rows=), which were drawn at random."
+            what = (
+                f"predictors trained on more than {self.rows:,} rows (rows=), which "
+                "were drawn at random."
+            )
             notes.append(Note(what, "rows drawn", "rows"))
         if len(self.few) < self.data.n:
-            what = f"readings, tests and scores on more than {len(self.few):,} rows, which were drawn at random."
+            what = (
+                f"readings, tests and scores on more than {len(self.few):,} rows, "
+                "which were drawn at random."
+            )
             notes.append(Note(what, "rows drawn"))
         return notes
 
@@ -420,7 +434,8 @@ class _Measure:
         if not rows:
             name, why = next(iter(unanswered.items()))
             raise InvalidInput(
-                f"targets must include one that can be measured, got none: {name}: {why}"
+                f"targets must include one that can be measured, got none: {name}: "
+                f"{why}"
             )
         return rows, unanswered
 

@@ -35,15 +35,21 @@ _PART = re.compile(r"z_?(dy|d|y|x)(?![a-z])", re.IGNORECASE)
 # share of a block's information beyond which a sentence calls a part of it almost all
 _ALMOST = 0.9
 _MEANING = (
-    "Usable information is what the two families of predictors use on held-out rows, a lower bound on the information. "
-    "Its interval extends to what more training rows could add, at most to H(target), the entropy of the target; "
+    "Usable information is what the two families of predictors use on held-out rows, "
+    "a lower bound on the information. "
+    "Its interval extends to what more training rows could add, at most to H(target), "
+    "the entropy of the target; "
     "if no information is detected, it extends to the upper limit of the reading.",
-    "Information: the 95 % interval for the true value, calibrated on simulated data; grade A: narrow, B: wide, C: the "
+    "Information: the 95 % interval for the true value, calibrated on simulated data; "
+    "grade A: narrow, B: wide, C: the "
     "data differ from everything simulated.",
-    "Unique, redundant and synergistic compare a block with all others, by usable information: the value of Williams & "
-    "Beer 2010, and the bounds of every decomposition. Redundant is what both inform about to the same extent, whether "
+    "Unique, redundant and synergistic compare a block with all others, by usable "
+    "information: the value of Williams & "
+    "Beer 2010, and the bounds of every decomposition. Redundant is what both inform "
+    "about to the same extent, whether "
     "or not it is the same.",
-    "Errors are over rows (or groups of rows) for one trained model; they do not include other trainings.",
+    "Errors are over rows (or groups of rows) for one trained model; they do not "
+    "include other trainings.",
 )
 
 
@@ -211,9 +217,12 @@ class RepresentationReport(Report):
     @property
     def caption(self) -> str:
         return (
-            "What blocks carry about targets, bits. Usable: by predictors on held-out rows, a lower bound on the "
-            "information. Only there: in no other block. Information: best guess and 95 % interval for the true value. "
-            "Grade A: narrow, B: wide, C: the data differ from everything simulated. H(target): its entropy."
+            "What blocks carry about targets, bits. Usable: by predictors on held-out "
+            "rows, a lower bound on the "
+            "information. Only there: in no other block. Information: best guess and "
+            "95 % interval for the true value. "
+            "Grade A: narrow, B: wide, C: the data differ from everything simulated. "
+            "H(target): its entropy."
         )
 
     def _called(self, target: str) -> str:
@@ -316,11 +325,15 @@ class RepresentationReport(Report):
         if not used and together.richer.low > 0.0:
             used = [together]
         if not used:
-            return f"{about}none is detected; {at_most(together.richer.bits)} are in {together.block}."
+            return (
+                f"{about}none is detected; {at_most(together.richer.bits)} are in "
+                f"{together.block}."
+            )
         first, *others = used
         most = None if first.ceiling is None else first.ceiling.bits
         sentences = [
-            f"{about}predictors use {amount(first.richer.bits, most)} in {first.block}{_only_there(first)}."
+            f"{about}predictors use {amount(first.richer.bits, most)} in "
+            f"{first.block}{_only_there(first)}."
         ]
         unwanted = self._unwanted
         leaking = [row.block for row in blocks if row.detected and row in unwanted]

@@ -156,12 +156,21 @@ class Screen(InNotebook):
             rows += f" in {self.groups:,} groups"
         rate = f"{100 * self.level:.0f} %"
         others = len(self.table) - self.series
-        counted = f"{len(dependent):,} of {others:,} {unit} {what} at a false discovery rate of {rate} ({rows})"
+        counted = (
+            f"{len(dependent):,} of {others:,} {unit} {what} at a false discovery "
+            f"rate of {rate} ({rows})"
+        )
         if self.series and others:
-            counted = f"{SERIES_HEADLINE} for {self.series:,} of {len(self.table):,}; of the others, {counted}"
+            counted = (
+                f"{SERIES_HEADLINE} for {self.series:,} of {len(self.table):,}; of "
+                f"the others, {counted}"
+            )
         elif self.series:
             each = "column" if self.target else "pair"
-            counted = f"{SERIES_HEADLINE}: no {each} is called dependent or independent ({rows})"
+            counted = (
+                f"{SERIES_HEADLINE}: no {each} is called dependent or independent "
+                f"({rows})"
+            )
         candidates = dependent if others else self.table
         readings = candidates.dropna(subset="bits")
         if readings.empty:
@@ -194,21 +203,28 @@ class Screen(InNotebook):
     def details(self) -> dict[str, Any]:
         """The meaning of the numbers and reasons to doubt, by title."""
         meaning = [
-            f"Bits: the best guess of the information that both share{self.beyond}, with a 95 % interval for the true "
-            "value; grade A: narrow, B: wide, C: the data differ from everything simulated.",
-            f"q: the false discovery rate at which a pair is called dependent (Benjamini & Hochberg 1995), here at "
+            f"Bits: the best guess of the information that both share{self.beyond}, "
+            "with a 95 % interval for the true "
+            "value; grade A: narrow, B: wide, C: the data differ from everything "
+            "simulated.",
+            "q: the false discovery rate at which a pair is called dependent "
+            "(Benjamini & Hochberg 1995), here at "
             f"most {self.level:g}.",
         ]
         if (self.table["dependent"] & (self.table["low_bits"] <= 0)).any():
             meaning.append(
-                "An interval that begins at 0 with a small q: the test detects a weak dependence, of at most the upper "
+                "An interval that begins at 0 with a small q: the test detects a weak "
+                "dependence, of at most the upper "
                 "limit."
             )
         if self.chosen:
             meaning.append(
-                "Chosen: 1, 2, ... in the order of the choice; each adds information to the others. Like: the chosen "
-                f"column that this one depends on most; it adds nothing detectable about {self.target} to the chosen "
-                "ones. Adds: information beyond the (other) chosen columns, as of normal variables; columns are "
+                "Chosen: 1, 2, ... in the order of the choice; each adds information "
+                "to the others. Like: the chosen "
+                "column that this one depends on most; it adds nothing detectable "
+                f"about {self.target} to the chosen "
+                "ones. Adds: information beyond the (other) chosen columns, as of "
+                "normal variables; columns are "
                 "chosen by a test, so this interval may begin below 0."
             )
         details = {"What the numbers mean": meaning}
@@ -273,7 +289,8 @@ class Screen(InNotebook):
             image, ax=ax, label=f"information{self.beyond} (bits)", aspect=40
         )
         ax.set_title(
-            f"what each pair shares; columns that share much are neighbours; n = {self.n:,}",
+            "what each pair shares; columns that share much are neighbours; n = "
+            f"{self.n:,}",
             fontsize="small",
         )
         return ax

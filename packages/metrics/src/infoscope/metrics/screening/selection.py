@@ -44,6 +44,7 @@ def smooth_columns(columns: Sequence[Any], y: Any) -> tuple[list[Smooth], list[S
     lengths = {column.n for column in smooth_x}
     if lengths != {n} or n < MIN_ROWS:
         raise WrongLength(
-            f"X and y must have the same rows, at least {MIN_ROWS}, got {smooth_x[0].n} and {n}."
+            f"X and y must have the same rows, at least {MIN_ROWS}, got "
+            f"{smooth_x[0].n} and {n}."
         )
     return smooth_x, [smooth_y]

@@ -43,7 +43,8 @@ class SeriesScreen(InNotebook):
         compared = len(self.table)
         if leading.empty:
             return [
-                f"No series is found to lead another, of {compared:,} pairs (false discovery rate {self.level:g})."
+                f"No series is found to lead another, of {compared:,} pairs (false "
+                f"discovery rate {self.level:g})."
             ]
         phrases = []
         for row in leading.head(SHOWN).to_dict("records"):
@@ -53,7 +54,10 @@ class SeriesScreen(InNotebook):
             if low > 0:
                 bits = f"{row['bits']:.2f} bits (95 %: {low:.2f} to {high:.2f})"
             phrases.append(f"{row['cause']} adds {bits} about {row['effect']}")
-        count = f"{len(leading):,} of {compared:,} pairs lead (false discovery rate {self.level:g})"
+        count = (
+            f"{len(leading):,} of {compared:,} pairs lead (false discovery rate "
+            f"{self.level:g})"
+        )
         return [f"{count}: {'; '.join(phrases)}."]
 
     def __str__(self) -> str:

@@ -48,7 +48,10 @@ MAX_READ = 5_000
 TOTAL_READ = 500_000  # rows used for the readings of all pairs together
 SHARE_READ = 0.7  # of the work, where columns are chosen after the readings
 MAX_NOTES = 6  # of readings
-ADVICE_ON_SERIES = "Rows follow one another: give their groups, or shuffle the rows if their order has no meaning."
+ADVICE_ON_SERIES = (
+    "Rows follow one another: give their groups, or shuffle the rows if their order "
+    "has no meaning."
+)
 PARALLEL_ROWS = 20_000  # total rows from which several processes are used
 Progress = Callable[[float, str], None]
 Pair = tuple[str, str]
@@ -267,7 +270,8 @@ def _rows_of(columns: Mapping[str, Column]) -> int:
     lengths = {len(column.known) for column in columns.values()}
     if len(columns) < 2 or len(lengths) != 1 or min(lengths) < MIN_ROWS:
         raise TooFew(
-            f"table must have two columns or more that vary, of one length and at least {MIN_ROWS} rows, got "
+            "table must have two columns or more that vary, of one length and at "
+            f"least {MIN_ROWS} rows, got "
             f"{len(columns)} of lengths {sorted(lengths)}."
         )
     return lengths.pop()
@@ -292,7 +296,8 @@ def _pairs_of(question: _Question, n: int) -> tuple[list[Pair], list[Note]]:
         count = len(candidates) - 1
     if count > MAX_PAIRS:
         raise OutOfRange(
-            f"table must have at most {MAX_PAIRS:,} pairs of columns, got {count:,} of {len(question.columns):,} "
+            f"table must have at most {MAX_PAIRS:,} pairs of columns, got {count:,} "
+            f"of {len(question.columns):,} "
             "columns: give a target, or fewer columns."
         )
     if question.target is None:
@@ -316,7 +321,8 @@ def _pairs_of(question: _Question, n: int) -> tuple[list[Pair], list[Note]]:
     )
     if not enough:
         raise TooFew(
-            f"table must have {MIN_ROWS} rows or more without missing values in some pair, got none. {sentence}"
+            f"table must have {MIN_ROWS} rows or more without missing values in some "
+            f"pair, got none. {sentence}"
         )
     return enough, [Note(sentence, "pairs left out")]
 
@@ -377,7 +383,10 @@ def _tests_given(
         rows = question.complete_rows(pair)
         if rows.sum() > MAX_SELECTED_ROWS:
             rows = _first_rows(rows, order)
-            sentence = f"Tests given conditions use {MAX_SELECTED_ROWS:,} rows, drawn at random."
+            sentence = (
+                f"Tests given conditions use {MAX_SELECTED_ROWS:,} rows, drawn at "
+                "random."
+            )
             notes = [Note(sentence, "rows drawn")]
         x, y, *conditions = [
             columns[name].smooth(rows) for name in (*pair, *question.conditions)
@@ -584,24 +593,34 @@ def _select(
     notes = []
     gaps = [name for name in names if 1 - columns[name].known.mean() > MAX_MISSING]
     if gaps:
-        sentence = f"Not candidates for selection, with more than {MAX_MISSING:.0%} missing values: {listed(gaps)}."
+        sentence = (
+            f"Not candidates for selection, with more than {MAX_MISSING:.0%} missing "
+            f"values: {listed(gaps)}."
+        )
         notes.append(Note(sentence, "not candidates"))
     names = [name for name in names if name not in gaps]
     rows = question.complete_rows((*names, target))
     complete = int(rows.sum())
     if not names or complete < MIN_ROWS:
-        sentence = f"No column is selected: only {complete:,} rows have no missing value in the candidates."
+        sentence = (
+            f"No column is selected: only {complete:,} rows have no missing value in "
+            "the candidates."
+        )
         return {}, [*notes, Note(sentence, "no selection")]
     if complete < len(rows):
         notes.append(
             Note(
-                f"Columns are selected on the {complete:,} rows without missing values.",
+                f"Columns are selected on the {complete:,} rows without missing "
+                "values.",
                 "complete rows",
             )
         )
     if complete > MAX_SELECTED_ROWS:
         rows = _first_rows(rows, reader.order)
-        sentence = f"Columns are selected on {MAX_SELECTED_ROWS:,} of these rows, drawn at random."
+        sentence = (
+            f"Columns are selected on {MAX_SELECTED_ROWS:,} of these rows, drawn at "
+            "random."
+        )
         notes.append(Note(sentence, "rows drawn"))
     smooth = {name: columns[name].smooth(rows) for name in names}
     groups_of_rows = of_kept(groups, rows)

@@ -47,7 +47,8 @@ def token_artefacts(
     codes = np.asarray(codes)
     if len(codes) != len(texts) or not np.issubdtype(codes.dtype, np.integer):
         raise WrongShape(
-            f"codes must be one integer for each of the {len(texts)} texts, got {codes.dtype} {codes.shape}."
+            f"codes must be one integer for each of the {len(texts)} texts, got "
+            f"{codes.dtype} {codes.shape}."
         )
     split = [list(tokens(text)) for text in texts]
     frequency = Counter(chain.from_iterable(split))
@@ -62,7 +63,8 @@ def token_artefacts(
     if not items:
         most = max(frequency.values(), default=0)
         raise OutOfRange(
-            f"least_frequency must be at most the count of the most frequent token, {most}, got {least_frequency}."
+            "least_frequency must be at most the count of the most frequent token, "
+            f"{most}, got {least_frequency}."
         )
     surprise = surprises(predictor, [_text(words) for words in split], codes, batch)
     change = np.empty(len(items))
@@ -117,6 +119,7 @@ def surprises(
     bad = int((~np.isfinite(logs)).sum())
     if bad:
         raise OutOfRange(
-            f"predictor must give every class a positive probability, but {bad} of {len(logs)} texts have 0 or NaN."
+            f"predictor must give every class a positive probability, but {bad} of "
+            f"{len(logs)} texts have 0 or NaN."
         )
     return -logs / NATS_PER_BIT

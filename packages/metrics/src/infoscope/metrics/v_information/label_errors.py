@@ -28,7 +28,8 @@ def flip_labels(
     count = round(share * len(labels))
     if not 0.0 < share < 1.0 or not count:
         raise OutOfRange(
-            f"share must be between 0 and 1 and flip at least one of {len(labels)} labels, got {share!r}."
+            f"share must be between 0 and 1 and flip at least one of {len(labels)} "
+            f"labels, got {share!r}."
         )
     if len(values) < 2:
         raise NoVariation(

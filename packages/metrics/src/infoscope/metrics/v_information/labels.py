@@ -78,18 +78,23 @@ SHOWN = 30  # suspects on a page
 WIDTH = 160  # characters of an item there
 SENTENCE_PAIRS = 3  # confused pairs in a sentence
 ASSUMPTION = (
-    "A label is counted as wrong if the model is certain of another class, and this label would be very unlikely "
-    "under the model. Items whose class the model leaves open are not counted. Errors are assumed to depend on the "
-    "class, not on the item. In tests the interval contained the number of flipped labels in 86 to 100 % of the sets."
+    "A label is counted as wrong if the model is certain of another class, and this "
+    "label would be very unlikely "
+    "under the model. Items whose class the model leaves open are not counted. Errors "
+    "are assumed to depend on the "
+    "class, not on the item. In tests the interval contained the number of flipped "
+    "labels in 86 to 100 % of the sets."
 )
 WEAK = Note(
-    "The model can use little of the label, so the number of wrong labels is very uncertain: other features, or a "
+    "The model can use little of the label, so the number of wrong labels is very "
+    "uncertain: other features, or a "
     "model of your own (probabilities), narrow it.",
     "weak model",
     "x",
 )
 WORSE = Note(
-    "The model predicts labels worse than their frequencies. Check that its rows match the labels, and that it is not "
+    "The model predicts labels worse than their frequencies. Check that its rows "
+    "match the labels, and that it is not "
     "over-confident.",
     "negative information",
     "probabilities",
@@ -221,7 +226,10 @@ class LabelReport(Report):
         wrong = self.wrong
         count = round(wrong.value)
         if wrong.low == 0:
-            first = f"No wrong labels are detected: at most {wrong.high:,.0f} of {self.n:,} (95 %)."
+            first = (
+                f"No wrong labels are detected: at most {wrong.high:,.0f} of "
+                f"{self.n:,} (95 %)."
+            )
             return [first, *self._usable]
         hits = self.suspects["wrong"][:count].mean()
         errors = [
@@ -229,8 +237,10 @@ class LabelReport(Report):
             for label, likely, number in self.confused
         ]
         return [
-            f"{count:,} of {self.n:,} labels are wrong (95 %: {wrong.low:,.0f} to {wrong.high:,.0f}).",
-            f"Of the {count:,} most suspicious labels {100 * hits:.0f} % are expected to be wrong.",
+            f"{count:,} of {self.n:,} labels are wrong (95 %: {wrong.low:,.0f} to "
+            f"{wrong.high:,.0f}).",
+            f"Of the {count:,} most suspicious labels {100 * hits:.0f} % are expected "
+            "to be wrong.",
             f"The most frequent errors are {'; '.join(errors[:SENTENCE_PAIRS])}.",
             *self._usable,
         ]
@@ -241,7 +251,8 @@ class LabelReport(Report):
         used = self.information.share_of(self.entropy)
         family = self.family[0].upper() + self.family[1:]
         sentences = [
-            f"{family} reads {amount(self.information.bits)} of the label: {share(used, 'its entropy')}."
+            f"{family} reads {amount(self.information.bits)} of the label: "
+            f"{share(used, 'its entropy')}."
         ]
         for name, lost in self.lost.items():
             bits = lost.bits
@@ -252,8 +263,10 @@ class LabelReport(Report):
     @property
     def caption(self) -> str:
         return (
-            f"The {min(SHOWN, self.n)} most suspicious items, by the probability that the label is wrong; the file of "
-            "suspects has every item. PVI: the bits by which the model prefers the label to the label's frequency; "
+            f"The {min(SHOWN, self.n)} most suspicious items, by the probability that "
+            "the label is wrong; the file of "
+            "suspects has every item. PVI: the bits by which the model prefers the "
+            "label to the label's frequency; "
             "below 0 it prefers other classes."
         )
 
@@ -391,7 +404,8 @@ def report(
     """
     if (x is None) == (probabilities is None):
         raise Conflict(
-            f"x must be given, or probabilities, but got {'none' if x is None else 'both'}."
+            "x must be given, or probabilities, but got "
+            f"{'none' if x is None else 'both'}."
         )
     generator = generator_or_default(generator)
     labels = np.asarray(labels)
@@ -471,7 +485,8 @@ def _frequent(
     rare = counts.index[counts < MIN_ITEMS]
     if len(counts) - len(rare) < 2:
         raise NoVariation(
-            f"labels must have two classes of {MIN_ITEMS} items or more, got {len(counts) - len(rare)}."
+            f"labels must have two classes of {MIN_ITEMS} items or more, got "
+            f"{len(counts) - len(rare)}."
         )
     is_frequent = ~np.isin(labels, list(rare))
     if not len(rare):
@@ -533,7 +548,8 @@ def _without(x: Any, column: str) -> pd.DataFrame:
     if not isinstance(x, pd.DataFrame) or column not in x:
         names = listed(map(str, getattr(x, "columns", [])))
         raise UnknownName(
-            f"without must name columns of a data frame x, {names or 'which it is not'}, got {column!r}."
+            "without must name columns of a data frame x, "
+            f"{names or 'which it is not'}, got {column!r}."
         )
     if len(x.columns) < 2:
         raise TooFew(
@@ -556,7 +572,8 @@ def _columns(x: Any) -> pd.DataFrame:
         others = [value for value in frame[name] if not isinstance(value, str)]
         if others:
             raise WrongType(
-                f"x must be texts or numbers, got {others[0]!r} among the texts of column {name!r}."
+                f"x must be texts or numbers, got {others[0]!r} among the texts of "
+                f"column {name!r}."
             )
     return frame
 
@@ -581,7 +598,8 @@ def _from_probabilities(
     names = np.unique(labels) if classes is None else np.asarray(classes)
     if logs.shape != (len(labels), len(names)):
         raise WrongShape(
-            f"probabilities must be [{len(labels)}, {len(names)}], a row for each label and a column for each of "
+            f"probabilities must be [{len(labels)}, {len(names)}], a row for each "
+            "label and a column for each of "
             f"{listed(map(str, names))}, got {list(logs.shape)}."
         )
     place = {str(name): code for code, name in enumerate(names)}
@@ -618,11 +636,13 @@ def as_logs(probabilities: Any) -> Values:
     values = np.asarray(probabilities, dtype=np.float64)
     if values.ndim != 2 or values.shape[1] < 2:
         raise WrongShape(
-            f"probabilities must be [n, classes], two classes or more, got {list(values.shape)}."
+            "probabilities must be [n, classes], two classes or more, got "
+            f"{list(values.shape)}."
         )
     if np.isnan(values).any():
         raise MissingValues(
-            f"probabilities must be numbers, got NaN in {int(np.isnan(values).any(axis=1).sum())} rows."
+            "probabilities must be numbers, got NaN in "
+            f"{int(np.isnan(values).any(axis=1).sum())} rows."
         )
     sums = values.sum(axis=1)
     if (values >= 0.0).all() and np.allclose(sums, 1.0, atol=0.02):
@@ -631,8 +651,10 @@ def as_logs(probabilities: Any) -> Values:
     if (values <= 0.0).all():
         return log_softmax(np.maximum(values, 10.0 * LOWEST), axis=1)
     raise OutOfRange(
-        "probabilities must be at least 0 and sum to 1 in each row, or be log probabilities, at most 0, got values "
-        f"from {values.min():g} to {values.max():g} and sums from {sums.min():g} to {sums.max():g}."
+        "probabilities must be at least 0 and sum to 1 in each row, or be log "
+        "probabilities, at most 0, got values "
+        f"from {values.min():g} to {values.max():g} and sums from {sums.min():g} to "
+        f"{sums.max():g}."
     )
 
 

@@ -141,7 +141,8 @@ def hide(
     labels, codes = np.unique(np.asarray(u), return_inverse=True)
     if len(codes) != len(inputs):
         raise WrongLength(
-            f"u must be one class for each of {len(inputs)} rows of x, got {len(codes)}."
+            f"u must be one class for each of {len(inputs)} rows of x, got "
+            f"{len(codes)}."
         )
     if len(labels) < 2:
         raise NoVariation(
@@ -149,7 +150,8 @@ def hide(
         )
     if labels.dtype.kind == "f" and np.mod(labels, 1).any():
         raise WrongType(
-            f"u must be classes, got {len(labels)} different numbers; bin them into classes."
+            f"u must be classes, got {len(labels)} different numbers; bin them into "
+            "classes."
         )
     require_int("size", size, 1)
     require_int("steps", steps, 1)

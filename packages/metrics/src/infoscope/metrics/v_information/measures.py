@@ -156,8 +156,10 @@ def overfit_note(family: str, x: Any, n: int) -> Note:
     """A note on held-out predictions that are significantly worse with x than without."""
     columns = f" {x.shape[1]:,} columns of" if len(getattr(x, "shape", ())) == 2 else ""
     sentence = (
-        f"{family} overfits{columns} {n:,} rows: its predictions of new rows are worse with x than without. The true "
-        "value is at least 0, to which the interval extends: use fewer columns, more rows or a stronger penalty."
+        f"{family} overfits{columns} {n:,} rows: its predictions of new rows are "
+        "worse with x than without. The true "
+        "value is at least 0, to which the interval extends: use fewer columns, more "
+        "rows or a stronger penalty."
     )
     return Note(sentence, "overfit", "family")
 
@@ -173,7 +175,8 @@ def splits_of(
     """Masks of training and of evaluated items."""
     if test is not None and estimator != HELD_OUT:
         raise Conflict(
-            f"test must be None unless the estimator is {HELD_OUT!r}, got one for {estimator!r}."
+            f"test must be None unless the estimator is {HELD_OUT!r}, got one for "
+            f"{estimator!r}."
         )
     if estimator == IN_SAMPLE:
         everything = np.ones(outcome.n, dtype=bool)
@@ -189,7 +192,8 @@ def splits_of(
         or not measured.any()
     ):
         raise WrongType(
-            f"test must be a mask [{outcome.n}] with both values, got {measured.dtype} {measured!r}."
+            f"test must be a mask [{outcome.n}] with both values, got "
+            f"{measured.dtype} {measured!r}."
         )
     shared = np.intersect1d(groups[measured], groups[~measured])
     if len(shared):

@@ -84,7 +84,8 @@ def predict(
     """
     if outcome.classes is not None and not 0.0 <= floor * outcome.classes < 1.0:
         raise OutOfRange(
-            f"floor must be at least 0 and below 1 / {outcome.classes} (classes), got {floor!r}."
+            f"floor must be at least 0 and below 1 / {outcome.classes} (classes), got "
+            f"{floor!r}."
         )
     if given is not None:
         condition, both = conditional_inputs(given, x, outcome.n)
@@ -122,7 +123,8 @@ def conditional_inputs(given: Any, x: Any, n: int) -> tuple[Any, Any]:
         classes = codes.max() + 1
         if classes > n / 2:
             raise WrongType(
-                f"given must be floats or repeated classes, got {classes} classes for {n} items."
+                f"given must be floats or repeated classes, got {classes} classes for "
+                f"{n} items."
             )
         condition = np.eye(classes)[codes]
     return condition, np.hstack([condition, as_matrix("x", x)])
@@ -226,7 +228,8 @@ def finite(logs: np.ndarray) -> np.ndarray:
     bad = int((~np.isfinite(logs)).sum())
     if bad:
         raise OutOfRange(
-            f"floor must be above 0, as {bad} of {len(logs)} items have a class of probability 0."
+            f"floor must be above 0, as {bad} of {len(logs)} items have a class of "
+            "probability 0."
         )
     return logs
 
@@ -270,7 +273,8 @@ def check_length(x: Any, n: int, name: str = "x") -> None:
     """ValueError unless x has one item for each outcome."""
     if not hasattr(x, "__len__") and not getattr(x, "shape", ()):
         raise WrongShape(
-            f"{name} must have {n} items, one for each outcome y, got one {type(x).__name__}."
+            f"{name} must have {n} items, one for each outcome y, got one "
+            f"{type(x).__name__}."
         )
     require_values(name, x)
     # a sparse matrix has no length

@@ -95,7 +95,8 @@ def maximum_arborescence(weights: ArrayLike, root: int | None = None) -> np.ndar
     if (parents < 0).sum() > 1:
         start = "any root" if root is None else f"root {root}"
         raise OutOfRange(
-            f"weights must have a path from {start} to every node, but there is no spanning arborescence."
+            f"weights must have a path from {start} to every node, but there is no "
+            "spanning arborescence."
         )
     return parents
 
@@ -140,7 +141,8 @@ def weights_by(
     families = list(map(as_family, families))
     if len(columns) < 2 or len(families) != len(columns):
         raise OutOfRange(
-            f"variables must be at least 2, with one family each, got {len(columns)} and {len(families)}."
+            f"variables must be at least 2, with one family each, got {len(columns)} "
+            f"and {len(families)}."
         )
     one_of("estimator", estimator, ESTIMATORS)
     generator = generator_or_default(generator)
@@ -181,7 +183,8 @@ def wrong_edges(parents: ArrayLike, truth: ArrayLike, directed: bool = True) -> 
     expected = edges_of("truth", truth)
     if len(edges) != len(expected):
         raise WrongLength(
-            f"parents and truth must be trees of the same size, got {len(edges) + 1} and {len(expected) + 1} nodes."
+            f"parents and truth must be trees of the same size, got {len(edges) + 1} "
+            f"and {len(expected) + 1} nodes."
         )
     if not directed:
         expected |= {(child, parent) for parent, child in expected}
@@ -203,6 +206,7 @@ def edges_of(name: str, parents: ArrayLike) -> set[tuple[int, int]]:
         or not nx.is_arborescence(nx.DiGraph(edges))
     ):
         raise OutOfRange(
-            f"{name} must be the parents of a tree of at least 2 nodes with one -1, got {parents!r}."
+            f"{name} must be the parents of a tree of at least 2 nodes with one -1, "
+            f"got {parents!r}."
         )
     return edges

@@ -257,7 +257,8 @@ def invariance_penalty(logits: Tensor, y: Tensor, penalty: str = "unbiased") -> 
     """
     if penalty == "unbiased" and len(y) < 2:
         raise TooFew(
-            f"a step must have two items or more of each domain for the unbiased penalty, got {len(y)}."
+            "a step must have two items or more of each domain for the unbiased "
+            f"penalty, got {len(y)}."
         )
     # d/dw cross_entropy(w * logits, y) at w = 1 = expected logit under softmax(logits)
     # - logit of y

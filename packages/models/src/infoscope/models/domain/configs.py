@@ -116,7 +116,8 @@ class BlockSpec:
             object.__setattr__(self, name, dim)
         if not self.names:
             raise TooFew(
-                "blocks must have at least one block of one dimension or more, got none."
+                "blocks must have at least one block of one dimension or more, got "
+                "none."
             )
 
     @property
@@ -258,7 +259,8 @@ class Adversary(Settings):
             value = getattr(self, name)
             if value is not None:
                 raise Conflict(
-                    f"adversary.{name} must be None for a reversal, which has one optimiser, got {value!r}."
+                    f"adversary.{name} must be None for a reversal, which has one "
+                    f"optimiser, got {value!r}."
                 )
 
     def ramp(self, progress: float) -> float:
@@ -289,7 +291,8 @@ class DomainConfig(Settings):
         super().__post_init__()
         if len(self.shape) not in (1, 3):
             raise WrongShape(
-                f"shape must be (channels, height, width) or (features,), got {self.shape}."
+                "shape must be (channels, height, width) or (features,), got "
+                f"{self.shape}."
             )
         kind = self.network.kind
         colour = len(self.shape) == 3 and self.shape[0] == 3
@@ -313,7 +316,8 @@ class DomainConfig(Settings):
         written = require_int("version", values.pop("version", VERSION))
         if written > VERSION:
             raise OutOfRange(
-                f"version must be at most {VERSION}, the version of this code, got {written}."
+                f"version must be at most {VERSION}, the version of this code, got "
+                f"{written}."
             )
         for version in range(written + 1, VERSION + 1):
             for name, value in cls.EARLIER.get(version, {}).items():
@@ -403,11 +407,13 @@ class AugmentedDANNConfig(DomainConfig):
         _require(self.blocks, ("z_y", "z_d"))
         if self.blocks.z_x is not None:
             raise InvalidInput(
-                f"blocks must have no z_x for a model that does not reconstruct, got {self.blocks.z_x}."
+                "blocks must have no z_x for a model that does not reconstruct, got "
+                f"{self.blocks.z_x}."
             )
         if self.adversary.method != "reversal":
             raise InvalidInput(
-                f"adversary.method must be reversal for two adversaries, got {self.adversary.method!r}."
+                "adversary.method must be reversal for two adversaries, got "
+                f"{self.adversary.method!r}."
             )
         if (
             self.decorrelation
@@ -415,7 +421,8 @@ class AugmentedDANNConfig(DomainConfig):
             and self.blocks.z_dy is None
         ):
             raise InvalidInput(
-                "decorrelation_form must be correlation without z_dy, got covariance, which needs z_dy."
+                "decorrelation_form must be correlation without z_dy, got covariance, "
+                "which needs z_dy."
             )
         object.__setattr__(self, "l1", _by_block("l1", self.l1, self.blocks))
 
@@ -463,7 +470,8 @@ class NVAEConfig(VariationalConfig):
         for labels, block in (("classes", "z_y"), ("domains", "z_d")):
             if not self.blocks.width((block, "z_dy")):
                 raise InvalidInput(
-                    f"blocks must have {block} or z_dy, from which the {labels} are predicted, got neither."
+                    f"blocks must have {block} or z_dy, from which the {labels} are "
+                    "predicted, got neither."
                 )
 
 

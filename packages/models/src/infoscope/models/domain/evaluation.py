@@ -87,7 +87,8 @@ def labels(name: str, values: Any, count: int, least: int | None) -> Tensor:
     )
     if fractional or values.shape != (count,) or count == 0:
         raise WrongShape(
-            f"{name} must be whole numbers of shape [{count}], got {values.dtype} of shape {list(values.shape)}."
+            f"{name} must be whole numbers of shape [{count}], got {values.dtype} of "
+            f"shape {list(values.shape)}."
         )
     if least is not None and values.min() < least:
         raise OutOfRange(f"{name} must be at least {least}, got {values.min().item()}.")
@@ -114,15 +115,18 @@ def check_items(name: str, data: DomainItems, model: DomainModel, train: bool) -
     settings = model.settings
     if y.max() >= settings.classes:
         raise OutOfRange(
-            f"{name}.y must be below the model's {settings.classes} classes, got {y.max().item()}."
+            f"{name}.y must be below the model's {settings.classes} classes, got "
+            f"{y.max().item()}."
         )
     if train and d.max() >= settings.domains:
         raise OutOfRange(
-            f"{name}.d must be below the model's {settings.domains} domains, got {d.max().item()}."
+            f"{name}.d must be below the model's {settings.domains} domains, got "
+            f"{d.max().item()}."
         )
     if train and not model.takes_unlabelled and y.min() < 0:
         raise OutOfRange(
-            f"{name}.y must be known (at least 0) to train a {type(model).__name__}, got -1."
+            f"{name}.y must be known (at least 0) to train a {type(model).__name__}, "
+            "got -1."
         )
 
 
@@ -325,7 +329,8 @@ def _correct(
                 if logits is None:
                     name = type(model).__name__
                     raise Conflict(
-                        f"of must be class for {name}, which has no domain logits, got {of!r}."
+                        f"of must be class for {name}, which has no domain logits, "
+                        f"got {of!r}."
                     )
                 correct = (logits.argmax(1) == truth).double()
                 undefined = ~logits.isfinite().all(1)

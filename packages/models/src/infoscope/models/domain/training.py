@@ -91,7 +91,8 @@ def select_step(curve: Sequence[_Row], rule: str) -> tuple[int, float]:
     key = "step" if name is None else f"{name}/average"
     if not curve or key not in curve[0]:
         raise Conflict(
-            f"curve must have evaluations of the set {name!r} for this rule, got {curve[:1]}."
+            f"curve must have evaluations of the set {name!r} for this rule, got "
+            f"{curve[:1]}."
         )
     selected = curve[-1]
     if name is None:
@@ -169,11 +170,13 @@ def fit_domain(
         sets.setdefault("training", train)
     if needed is not None and needed not in sets:
         raise Conflict(
-            f"validation must have a set named {needed!r} for the rule {rule!r}, got {sorted(sets)}."
+            f"validation must have a set named {needed!r} for the rule {rule!r}, got "
+            f"{sorted(sets)}."
         )
     if patience is not None and not chooses:
         raise Conflict(
-            f"patience must be None for the rule {rule!r}, which does not select a step, got {patience!r}."
+            f"patience must be None for the rule {rule!r}, which does not select a "
+            f"step, got {patience!r}."
         )
     check_items("train", train, model, train=True)
     for name, items in sets.items():
@@ -337,8 +340,10 @@ class _Training:
         )
         if not same:
             raise Conflict(
-                f"state must be of a training of {self.steps} steps by the rule {self.rule!r} of a model of the same "
-                f"configuration, got one of {state['steps']} steps by {state['rule']!r} of {state['config']}."
+                f"state must be of a training of {self.steps} steps by the rule "
+                f"{self.rule!r} of a model of the same "
+                f"configuration, got one of {state['steps']} steps by "
+                f"{state['rule']!r} of {state['config']}."
             )
         self.model.load_state_dict(state["model"])
         for name, entry in self.optimisers.items():

@@ -209,7 +209,8 @@ class PartitionedVAE(DomainModel):
             least = x.min().item()
             most = x.max().item()
             raise OutOfRange(
-                f"x must be in [0, 1] for a {kind} reconstruction, got values in [{least:g}, {most:g}]."
+                f"x must be in [0, 1] for a {kind} reconstruction, got values in "
+                f"[{least:g}, {most:g}]."
             )
         if kind == "bernoulli":
             nll = binary_cross_entropy_with_logits(output, x, reduction="none")

@@ -126,7 +126,8 @@ class InvertibleEncoder(nn.Module):
         self._require_calibration()
         if code.dim() != 2 or code.shape[1] != self.code_features:
             raise WrongShape(
-                f"code must have shape [n, {self.code_features}], got {list(code.shape)}."
+                f"code must have shape [n, {self.code_features}], got "
+                f"{list(code.shape)}."
             )
         return self._decode(code)
 
@@ -135,7 +136,8 @@ class InvertibleEncoder(nn.Module):
             least = 2
         if x.dim() != 2 or x.shape[1] != self.features or len(x) < least:
             raise WrongShape(
-                f"samples must have shape [n, {self.features}] with n of at least {least}, got {list(x.shape)}."
+                f"samples must have shape [n, {self.features}] with n of at least "
+                f"{least}, got {list(x.shape)}."
             )
 
     def _require_calibration(self) -> None:

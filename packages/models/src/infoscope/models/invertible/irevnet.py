@@ -72,15 +72,18 @@ class IRevNet(InvertibleEncoder):
         factor = 2 ** (len(blocks) + 1)
         if height % factor or width % factor:
             raise WrongShape(
-                f"shape must have a height and width divisible by {factor} for {len(blocks)} stages, got {shape}."
+                f"shape must have a height and width divisible by {factor} for "
+                f"{len(blocks)} stages, got {shape}."
             )
         if require_int("features", features) > size:
             raise OutOfRange(
-                f"features must be at most {size}, the entries of {shape}, got {features}."
+                f"features must be at most {size}, the entries of {shape}, got "
+                f"{features}."
             )
         if require_int("bottleneck", bottleneck) > channels * 8:
             raise OutOfRange(
-                f"bottleneck must be at most the first stage's {channels * 8} channels, got {bottleneck}."
+                f"bottleneck must be at most the first stage's {channels * 8} "
+                f"channels, got {bottleneck}."
             )
         super().__init__(
             statistics,

@@ -128,8 +128,10 @@ class ClassifierTraining(Training):
         integers = labels.dtype == torch.int64 and labels.shape == (count,)
         if not integers or labels.min() < 0 or labels.max() >= classes:
             raise WrongLength(
-                f"labels must be torch.int64 of shape [{count}], one per text, from 0 to {classes - 1}, "
-                f"got {labels.dtype} of shape {list(labels.shape)} with the values {labels.unique().tolist()}."
+                f"labels must be torch.int64 of shape [{count}], one per text, from 0 "
+                f"to {classes - 1}, "
+                f"got {labels.dtype} of shape {list(labels.shape)} with the values "
+                f"{labels.unique().tolist()}."
             )
         if not 0.0 <= warm_up < 1.0:
             raise OutOfRange(f"warm_up must be a share in [0, 1), got {warm_up!r}.")

@@ -99,7 +99,8 @@ class TextEncoder(nn.Module):
         longest = _longest(self.transformer)
         if max_length > longest:
             raise OutOfRange(
-                f"max_length must be at most {longest}, the model's positions, got {max_length}."
+                f"max_length must be at most {longest}, the model's positions, got "
+                f"{max_length}."
             )
         self._tokenizer = Tokenizer.from_str(tokenizer)
         self._tokenizer.no_padding()
@@ -233,7 +234,8 @@ def pretrained_encoder(
     except (OSError, ValueError) as error:
         reason = str(error).partition("\n")[0]
         raise UnreadableFile(
-            f"name must be a hub model or a folder with a configuration, safetensors weights and a tokenizer that need "
+            "name must be a hub model or a folder with a configuration, safetensors "
+            "weights and a tokenizer that need "
             f"no code of their own, got {name!r}: {reason}"
         ) from error
     if (
@@ -241,7 +243,8 @@ def pretrained_encoder(
         or tokenizer.pad_token_id is None
     ):
         raise WrongType(
-            f"name must be a model with a fast tokenizer and a padding token, unlike {name!r}."
+            "name must be a model with a fast tokenizer and a padding token, unlike "
+            f"{name!r}."
         )
     encoder = TextEncoder(
         _architecture(model.config),
@@ -394,7 +397,8 @@ def _check_inside(architecture: Mapping[str, Any]) -> None:
     for name, value in architecture.items():
         if _names_code(name):
             raise InvalidInput(
-                f"architecture must not have {name!r}, which can refer to other code, got {value!r}."
+                f"architecture must not have {name!r}, which can refer to other code, "
+                f"got {value!r}."
             )
         if isinstance(value, Mapping):
             _check_inside(value)

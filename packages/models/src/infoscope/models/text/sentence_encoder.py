@@ -44,7 +44,8 @@ class SentenceEncoder(nn.Module):
         distinct = len(set(vocabulary))
         if not vocabulary or distinct < len(vocabulary):
             raise InvalidInput(
-                f"vocabulary must be one or more distinct words, got {len(vocabulary)} words of which "
+                "vocabulary must be one or more distinct words, got "
+                f"{len(vocabulary)} words of which "
                 f"{distinct} are distinct."
             )
         self.config = {
@@ -78,7 +79,8 @@ class SentenceEncoder(nn.Module):
         if not totals.all():
             unknown = sentences[int(totals.argmin())]
             raise InvalidInput(
-                f"sentences must each have a word of the vocabulary, unlike {unknown!r}."
+                "sentences must each have a word of the vocabulary, unlike "
+                f"{unknown!r}."
             )
         return counts / totals
 

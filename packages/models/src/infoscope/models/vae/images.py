@@ -35,7 +35,8 @@ class ImageSource:
             self._get = getattr(images, "images", None)
             if not callable(self._get) or not hasattr(images, "__len__"):
                 raise WrongType(
-                    f"images must be an array, or have a length and images(index), got {images!r}."
+                    "images must be an array, or have a length and images(index), "
+                    f"got {images!r}."
                 )
         self.count = len(images)
         if self.count == 0:
@@ -69,7 +70,8 @@ class ImageSource:
             low, high = map(int, array.aminmax())
             if low < 0 or high > 255:
                 raise OutOfRange(
-                    f"images must be whole numbers in 0..255, got values from {low} to {high}."
+                    f"images must be whole numbers in 0..255, got values from {low} "
+                    f"to {high}."
                 )
             if high > 1:
                 self._scale = 1.0 / 255.0

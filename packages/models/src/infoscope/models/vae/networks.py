@@ -62,7 +62,8 @@ class LatentSpec:
             )
         if 1 in categories:
             raise OutOfRange(
-                f"categorical must list numbers of categories, each at least 2, got {categories}."
+                "categorical must list numbers of categories, each at least 2, got "
+                f"{categories}."
             )
         require_number("temperature", self.temperature, ends=False)
 
@@ -147,7 +148,8 @@ class _ImageModel(nn.Module):
         """
         if codes.dim() != 2 or codes.shape[1] != self.latents.width:
             raise WrongShape(
-                f"codes must have shape [n, {self.latents.width}], got {list(codes.shape)}."
+                f"codes must have shape [n, {self.latents.width}], got "
+                f"{list(codes.shape)}."
             )
         return self.decoder(codes)
 
@@ -356,7 +358,8 @@ def traverse(
     code = model(start[None])[0] if start.dim() == 3 else start
     if code.shape != (model.latents.width,):
         raise WrongShape(
-            f"start must be an image or a code of length {model.latents.width}, got {list(start.shape)}."
+            f"start must be an image or a code of length {model.latents.width}, got "
+            f"{list(start.shape)}."
         )
     images = {}
     column = 0
@@ -384,7 +387,8 @@ def checked_shape(
     factor = 2 ** len(channels)
     if shape[1] % factor or shape[2] % factor:
         raise WrongShape(
-            f"image_shape must have a height and width divisible by {factor} for {len(channels)} stages "
+            f"image_shape must have a height and width divisible by {factor} for "
+            f"{len(channels)} stages "
             f"of convolution, got {shape}."
         )
     return shape, channels

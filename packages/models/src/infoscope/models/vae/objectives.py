@@ -90,7 +90,8 @@ class Objective:
         """
         if not isinstance(model, VAE):
             raise WrongType(
-                f"model must be a VAE for the objective {type(self).__name__}, got {type(model).__name__}."
+                f"model must be a VAE for the objective {type(self).__name__}, got "
+                f"{type(model).__name__}."
             )
 
     def losses(
@@ -134,7 +135,8 @@ class Reconstruction(Objective):
     def prepare(self, model: VAE | AutoEncoder, generator: torch.Generator) -> None:
         if not isinstance(model, AutoEncoder):
             raise WrongType(
-                f"model must be an AutoEncoder for the objective ae, got {type(model).__name__}."
+                "model must be an AutoEncoder for the objective ae, got "
+                f"{type(model).__name__}."
             )
 
     def losses(
@@ -315,7 +317,8 @@ class BetaTCVAE(Objective):
         super().prepare(model, generator)
         if model.latents.categorical:
             raise InvalidInput(
-                f"model must have real latents only for beta-tcvae, got {model.latents}."
+                "model must have real latents only for beta-tcvae, got "
+                f"{model.latents}."
             )
 
     def losses(
@@ -389,7 +392,8 @@ class JointVAE(Objective):
         require_int("capacity_steps", self.capacity_steps)
         if not model.latents.categorical:
             raise InvalidInput(
-                f"model must have categorical latents for joint-vae, got {model.latents}."
+                "model must have categorical latents for joint-vae, got "
+                f"{model.latents}."
             )
 
     def losses(

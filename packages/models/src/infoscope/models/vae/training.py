@@ -127,7 +127,8 @@ class VaeTraining(Training):
         if not isinstance(objective, Objective):
             kind = type(objective).__name__
             raise WrongType(
-                f"objective must be a name of OBJECTIVES or an Objective (see objectives), got {kind}."
+                "objective must be a name of OBJECTIVES or an Objective (see "
+                f"objectives), got {kind}."
             )
         self._objective = copy.deepcopy(objective)
         self._source = ImageSource(images, model.config["image_shape"])
@@ -139,7 +140,8 @@ class VaeTraining(Training):
         require_number("learning_rate", rate, ends=False)
         if objective.batches * self._batch > items:
             raise OutOfRange(
-                f"batch must be at most {items // objective.batches} for {items} images and "
+                f"batch must be at most {items // objective.batches} for {items} "
+                "images and "
                 f"{objective.batches} batches a step, got {self._batch}."
             )
         generator = generator_or_default(generator)

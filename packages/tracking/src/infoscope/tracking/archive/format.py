@@ -172,7 +172,8 @@ def read_archive(path: Path) -> Archive:
         keys = {run.key for run in runs}
         if len(runs) != header.runs or len(keys) != header.runs:
             raise InvalidInput(
-                f"it has {len(runs)} runs of {len(keys)} cells, but its header announces {header.runs} of each"
+                f"it has {len(runs)} runs of {len(keys)} cells, but its header "
+                f"announces {header.runs} of each"
             )
         digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
     return Archive(path, header, digest, runs)

@@ -52,7 +52,10 @@ class Loaded:
             for label, count in sorted(self.archive.labels.items())
         ]
         recorded = f", {self.known:,} already recorded" if self.known else ""
-        return f"{self.archive.experiment}: {self.added:,} cells added{recorded} ({', '.join(counts)})"
+        return (
+            f"{self.archive.experiment}: {self.added:,} cells added{recorded} "
+            f"({', '.join(counts)})"
+        )
 
 
 def load(archive: Archive) -> Loaded:

@@ -36,7 +36,10 @@ class Saved:
     def __str__(self) -> str:
         counts = [f"{label}: {count:,}" for label, count in sorted(self.labels.items())]
         size = self.path.stat().st_size
-        return f"{self.path}: {self.runs:,} finished cells of {self.experiment} ({', '.join(counts)}), {size:,} bytes"
+        return (
+            f"{self.path}: {self.runs:,} finished cells of {self.experiment} "
+            f"({', '.join(counts)}), {size:,} bytes"
+        )
 
 
 def save(experiment: str, path: Path, profile: str | None = None) -> Saved:
@@ -71,17 +74,20 @@ def _require_no_loss(path: Path, experiment: str, keys: set[str]) -> None:
     existing = read_archive(path)
     if existing.experiment != experiment:
         raise InvalidInput(
-            f"{path} must hold runs of {experiment}, but it holds runs of {existing.experiment}"
+            f"{path} must hold runs of {experiment}, but it holds runs of "
+            f"{existing.experiment}"
         )
     lost = {run.key for run in existing.runs} - keys
     if lost:
         raise OutOfRange(
-            f"{path} has {len(lost)} cells that would be lost; load it first (`make runs-load ARGS={path}`) or move it"
+            f"{path} has {len(lost)} cells that would be lost; load it first (`make "
+            f"runs-load ARGS={path}`) or move it"
         )
     for content in ("curves", "tables"):
         if getattr(existing.header, content):
             raise InvalidInput(
-                f"{path} has {content} that would be lost: save to another folder, or remove it"
+                f"{path} has {content} that would be lost: save to another folder, or "
+                "remove it"
             )
 
 
