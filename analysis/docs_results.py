@@ -43,7 +43,10 @@ UNTRIED = "smoke"  # a profile that only tries whether things run
 HEADING = "## Profile "
 IN_PART = "Run in part: "
 MAX_PAGE_ROWS = 100  # of a table; a longer one is a CSV file beside the page
-HOURS = "Hours: in which at least one cell was under way, on 2 cores beside other work; a machine of its own is faster."
+HOURS = (
+    "Hours: in which at least one cell was under way, on 2 cores beside other work; a "
+    "machine of its own is faster."
+)
 MADE = "<!-- written by `make docs-results`: not to be edited -->\n"
 
 
@@ -102,8 +105,10 @@ def lost_cells(path: Path, experiment: str) -> str:
         cells = facts["cells"]
         if stored[profile] < cells:
             return (
-                f"{path} shows {cells:,} cells of profile {profile}, and this store has {stored[profile]:,}: add the "
-                f"others (`make runs-load ARGS={archive_of(experiment)}`), or remove the page first"
+                f"{path} shows {cells:,} cells of profile {profile}, and this store "
+                f"has {stored[profile]:,}: add the "
+                f"others (`make runs-load ARGS={archive_of(experiment)}`), or remove "
+                "the page first"
             )
     return ""
 
@@ -172,7 +177,10 @@ def profile_part(
     shows = f"make table-{name} PROFILE={shlex.quote(profile)}"
     devices = {tags.get("infoscope.device", "unknown") for tags in frame["tags"]}
     hardware = escaped(", ".join(sorted(devices)))
-    about = f"{len(frame)} finished cells of `{make_command(experiment, profile)}`; `{shows}`. Hardware: {hardware}."
+    about = (
+        f"{len(frame)} finished cells of `{make_command(experiment, profile)}`; "
+        f"`{shows}`. Hardware: {hardware}."
+    )
     text = json.dumps(published_page.facts(profile, part, frame))
     pictures = []
     lines: Counter[str] = Counter()
@@ -215,7 +223,10 @@ def in_part(experiment: str) -> str:
     done = cells.counts.get("done", 0)
     more = f"Run `{make_command(experiment, FULL)}` to continue."
     if cells.cells is None:  # its note may name folders of this machine
-        return f"**{IN_PART}{done:,} cells**; the total is unknown, as the full data are not installed. {more}"
+        return (
+            f"**{IN_PART}{done:,} cells**; the total is unknown, as the full data are "
+            f"not installed. {more}"
+        )
     if done >= cells.cells:
         return ""
     return f"**{IN_PART}{done:,} of {cells.cells:,} cells** of the full setting. {more}"
@@ -248,7 +259,8 @@ def escaped(text: str) -> str:
 def index(modules: dict[str, ModuleType]) -> Iterator[str]:
     """Every analysis with its finding, and what was not run."""
     rows = [
-        "| analysis | finding | run | seeds | published figures run, median difference | hours |",
+        "| analysis | finding | run | seeds | published figures run, median "
+        "difference | hours |",
         "|---|---|---|---|---|---|",
     ]
     missing = []
@@ -270,7 +282,8 @@ def index(modules: dict[str, ModuleType]) -> Iterator[str]:
         hours = sum(part.get("hours", 0) for part in shown)
         beside = published_page.beside_published(FOLDER, name)
         rows.append(
-            f"| [{title}]({name}.md) | {finding[1] if finding else '-'} | {run} | {seeds or '-'} | {beside} | "
+            f"| [{title}]({name}.md) | {finding[1] if finding else '-'} | {run} | "
+            f"{seeds or '-'} | {beside} | "
             f"{hours:.1f} |"
         )
     yield "# Results\n"

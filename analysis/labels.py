@@ -78,7 +78,8 @@ def read_log(path: Path) -> dict[str, Any]:
             raise UnreadableFile(f"{start}, got {', '.join(item)}.")
         if item["options"].keys() != (items or [item])[0]["options"].keys():
             raise UnreadableFile(
-                f"{start}, the same as in the first line, got {', '.join(item['options'])}."
+                f"{start}, the same as in the first line, got "
+                f"{', '.join(item['options'])}."
             )
         items.append(item)
     if not items:
@@ -126,7 +127,8 @@ def joined(
         data = labels_of_log(arrays, path, len(values))
     if len(values) != data.n:
         raise WrongLength(
-            f"PROBABILITIES must have a row for each of the {data.n:,} rows of DATA, got {len(values):,}."
+            f"PROBABILITIES must have a row for each of the {data.n:,} rows of DATA, "
+            f"got {len(values):,}."
         )
     folds = arrays.get("fold")
     if folds is not None:
@@ -207,7 +209,8 @@ def main(settings: SimpleNamespace) -> None:
             )
         if data is None:
             raise UnknownName(
-                "DATA must name a file with the labels, or PROBABILITIES one with both, got nothing."
+                "DATA must name a file with the labels, or PROBABILITIES one with "
+                "both, got nothing."
             )
         announce(source, data.understood)
         require_writable(stem_of(EXPERIMENT, source))

@@ -150,9 +150,12 @@ def table(found: Sequence[Answer], data: OwnData, pairs: Pairs, name: str) -> Re
     if data.conditions:
         first_row = f" The first row is given {named(data.conditions)}."
     caption = [
-        f"Mutual information of x ({named(data.variables[0])}) and y ({named(data.variables[1])}) of {name}, bits, "
-        f"n = {pairs.n:,} rows{groups}; x is {pairs.x.kind}, y is {pairs.y.kind}.{first_row} The interval of the "
-        "reading is for the true value; the interval of a single estimator is for its sampling error, without bias "
+        f"Mutual information of x ({named(data.variables[0])}) and y "
+        f"({named(data.variables[1])}) of {name}, bits, "
+        f"n = {pairs.n:,} rows{groups}; x is {pairs.x.kind}, y is "
+        f"{pairs.y.kind}.{first_row} The interval of the "
+        "reading is for the true value; the interval of a single estimator is for its "
+        "sampling error, without bias "
         "(±: standard error).",
         *pairs.notes,
         *_whole_numbers(data, pairs),
@@ -178,7 +181,8 @@ def _whole_numbers(data: OwnData, pairs: Pairs) -> list[str]:
         return []
     names = ",".join(columns)
     return [
-        f"{names}: whole numbers, taken as categories; CONTINUOUS={names} takes them as counts or levels."
+        f"{names}: whole numbers, taken as categories; CONTINUOUS={names} takes them "
+        "as counts or levels."
     ]
 
 
@@ -296,7 +300,8 @@ def page_of(name: str, data: OwnData, found: Sequence[Answer]) -> Page:
         sentences = answers_given(first, found[1].estimate, between, data.conditions)
     half = NARROW / NATS_PER_BIT
     meaning = (
-        f"Grade A: half the interval's width is at most {half:.2g} bits or {100 * NARROW_SHARE:.0f} % of the estimate; "
+        f"Grade A: half the interval's width is at most {half:.2g} bits or "
+        f"{100 * NARROW_SHARE:.0f} % of the estimate; "
         "B: it is wider; C: the data differ from everything simulated."
     )
     heading = f"{name}: {title}, in bits (n = {first.n:,})"

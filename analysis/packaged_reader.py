@@ -20,11 +20,15 @@ def package(run_id: str) -> str:
     module = load_model(run_id)
     if not isinstance(module, ReaderModule):
         raise WrongType(
-            f"RUN must be a run of the sweep reading, got one of {type(module).__name__}."
+            "RUN must be a run of the sweep reading, got one of "
+            f"{type(module).__name__}."
         )
     name = given.PACKAGED if module.reader.given else result.PACKAGED
     path = Path(result.__file__).parent / name
     module.reader.save(path)
     card = module.reader.card
     size = path.stat().st_size
-    return f"{path.name}: version {card['version']}, {card['sets']:,} simulated data sets, {size:,} bytes"
+    return (
+        f"{path.name}: version {card['version']}, {card['sets']:,} simulated data "
+        f"sets, {size:,} bytes"
+    )

@@ -155,12 +155,19 @@ def finding(figures: pd.DataFrame, verdicts: Sequence[Sequence[object]]) -> str:
     beyond = int(tested["sure"].sum())
     exact = ""
     if len(formulas):
-        exact = f"Of {len(formulas)} values of printed formulas {is_wrong.sum()} differ from the exact ones. "
+        exact = (
+            f"Of {len(formulas)} values of printed formulas {is_wrong.sum()} differ "
+            "from the exact ones. "
+        )
     return (
-        f"{len(run)} of {len(newest) - len(formulas)} published figures were run again, {len(same)} of them in the "
-        f"published setting: ours differ from these by {ratio.median():.1%} (median) and {ratio.quantile(0.9):.1%} "
-        f"(nine of ten), and beyond sampling error in {beyond} of {len(tested)} figures with several "
-        f"runs. {exact}Of {sum(counts)} claims of papers {counts[0]} are confirmed, {counts[1]} contradicted, "
+        f"{len(run)} of {len(newest) - len(formulas)} published figures were run "
+        f"again, {len(same)} of them in the "
+        f"published setting: ours differ from these by {ratio.median():.1%} (median) "
+        f"and {ratio.quantile(0.9):.1%} "
+        f"(nine of ten), and beyond sampling error in {beyond} of {len(tested)} "
+        "figures with several "
+        f"runs. {exact}Of {sum(counts)} claims of papers {counts[0]} are confirmed, "
+        f"{counts[1]} contradicted, "
         f"{counts[2]} undecided."
     )
 

@@ -189,7 +189,8 @@ def differences(result: Result) -> list[str]:
     by_quantity = []
     for quantity, row in deviations(ours).iterrows():
         by_quantity.append(
-            f"{quantity} by {row['mean']:.1%} on average and {row['largest']:.1%} at most ({row['place']})"
+            f"{quantity} by {row['mean']:.1%} on average and {row['largest']:.1%} at "
+            f"most ({row['place']})"
         )
     if by_quantity:
         sentences.append(f"Ours differ from the paper's in {'; '.join(by_quantity)}.")
@@ -197,14 +198,18 @@ def differences(result: Result) -> list[str]:
     if with_error:
         below = ", listed below" if len(large) else ""
         sentences.append(
-            f"{is_sure.sum()} of {with_error} figures differ from the paper's beyond sampling error (95 %, "
-            f"Student's t), {len(large)} of these by more than {LARGE:.0%}{below}; the paper's "
-            "are one run each, published without error, and are assumed to scatter like one of our runs."
+            f"{is_sure.sum()} of {with_error} figures differ from the paper's beyond "
+            "sampling error (95 %, "
+            f"Student's t), {len(large)} of these by more than {LARGE:.0%}{below}; "
+            "the paper's "
+            "are one run each, published without error, and are assumed to scatter "
+            "like one of our runs."
         )
     without_error = len(ours) - with_error
     if without_error:
         sentences.append(
-            f"For {without_error} figures chance cannot be excluded: one run, its scatter is unknown."
+            f"For {without_error} figures chance cannot be excluded: one run, its "
+            "scatter is unknown."
         )
     diverged = len(run) - len(ours)
     if diverged:
@@ -228,14 +233,16 @@ def reasons(rows: pd.DataFrame) -> Iterator[str]:
     """Known reasons for differences of the figures in these rows."""
     if "text" in set(rows["domain"]):
         yield (
-            "Text: both score a nominal truth, the MI of the labels; how much of it can be found depends on the "
+            "Text: both score a nominal truth, the MI of the labels; how much of it "
+            "can be found depends on the "
             "embeddings."
         )
     if {"mse_bits2", "oracle_critic_mse_bits2"} <= set(rows):
         share = (rows["oracle_critic_mse_bits2"] / rows["mse_bits2"]).median()
         if math.isfinite(share):
             yield (
-                f"Of our MSE in these rows, the oracle critic alone scores {share:.0%} (median): that much is the "
+                "Of our MSE in these rows, the oracle critic alone scores "
+                f"{share:.0%} (median): that much is the "
                 "batch estimator's own noise, not the critic's."
             )
 
@@ -253,7 +260,8 @@ def render(sections: Sequence[Section], profile: str) -> str:
         tested = f"{len(claims)} claims of papers are tested: {counts}."
     answers = [
         tested,
-        f"{len(shown)} of {len(sections)} analyses have runs; Details has the commands for the others.",
+        f"{len(shown)} of {len(sections)} analyses have runs; Details has the "
+        "commands for the others.",
     ]
     title = f"Infoscope report: profile {profile}"
     return render_page(

@@ -59,8 +59,10 @@ def result(found: Screen, name: str, digest: str) -> Result:
         else f"pairs of columns of {name} share"
     )
     caption = [
-        f"How many bits {what}{found.beyond}, n = {found.n:,} rows{groups}, with 95 % intervals for the true value. "
-        f"{GRADES} q: false discovery rate; dependent: at most {found.level:g}. {len(text)} of {of:,} are shown; the "
+        f"How many bits {what}{found.beyond}, n = {found.n:,} rows{groups}, with 95 % "
+        "intervals for the true value. "
+        f"{GRADES} q: false discovery rate; dependent: at most {found.level:g}. "
+        f"{len(text)} of {of:,} are shown; the "
         "CSV has all.",
         *found.notes,
         f"SHA-256 of the data: {digest}.",

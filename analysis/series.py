@@ -38,9 +38,12 @@ MEASURE, SCREEN = "measure", "screen"  # experiments
 TRANSFER = "transfer entropy"
 Readings = dict[tuple[str, str], Reading]  # by what, and from which series to which
 MEANING = (
-    "A transfer entropy is what the past of one series adds about the next value of the other beyond its own past "
-    "(Schreiber 2000); information of the past includes what both pasts share. The history, how many past values, is "
-    "part of the question. Intervals are for the true value, calibrated on simulated processes."
+    "A transfer entropy is what the past of one series adds about the next value of "
+    "the other beyond its own past "
+    "(Schreiber 2000); information of the past includes what both pasts share. The "
+    "history, how many past values, is "
+    "part of the question. Intervals are for the true value, calibrated on simulated "
+    "processes."
 )
 REASONS = ("not stationary", "memory", "unusual data")  # codes of notes on grade C
 MOST_LAGS = 10  # of the curve
@@ -128,7 +131,8 @@ def require_alone(given: SimpleNamespace, *options: str) -> None:
     for option in options:
         if getattr(given, option):
             raise Conflict(
-                f"{option.upper()} must be left out of series, got {getattr(given, option)!r}."
+                f"{option.upper()} must be left out of series, got "
+                f"{getattr(given, option)!r}."
             )
 
 
@@ -211,7 +215,8 @@ def table(readings: Readings, curve: series.LagCurve, file: str, digest: str) ->
         note for reading in readings.values() for note in reading.notes
     )
     caption = [
-        f"Bits between series of {file}; intervals are for the true value, in the figure by lag for all lags together.",
+        f"Bits between series of {file}; intervals are for the true value, in the "
+        "figure by lag for all lags together.",
         *notes,
         f"SHA-256 of the data: {digest}.",
     ]
@@ -233,7 +238,8 @@ def curve_table(curve: series.LagCurve, file: str) -> Result:
         }
     )
     caption = [
-        f"Bits that one series of {file} shares with the other some steps later; 95 % for all lags together."
+        f"Bits that one series of {file} shares with the other some steps later; 95 % "
+        "for all lags together."
     ]
     return Result("lags", curve.table, words, caption)
 
@@ -308,8 +314,10 @@ def screen_table(answer: SeriesScreen, file: str, digest: str) -> Result:
         "history": rows["history"],
     })  # fmt: skip
     caption = [
-        f"Transfer entropy of one series of {file} to another; intervals are for the true value. q: false discovery "
-        f"rate (Benjamini & Hochberg 1995). {len(rows):,} of {len(answer.table):,} pairs are shown; the CSV has all.",
+        f"Transfer entropy of one series of {file} to another; intervals are for the "
+        "true value. q: false discovery "
+        f"rate (Benjamini & Hochberg 1995). {len(rows):,} of {len(answer.table):,} "
+        "pairs are shown; the CSV has all.",
         *answer.notes,
         f"SHA-256 of the data: {digest}.",
     ]

@@ -11,6 +11,7 @@ values = np.random.default_rng(7).normal(
     scale=0.02, size=(500, 40)
 )  # 40 evaluations with an error of 0.02 nats, 500 times
 print(
-    f"mean of an evaluation {values.mean():+.4f}, of the largest of 40 {values.max(axis=1).mean():+.4f} nats"
+    f"mean of an evaluation {values.mean():+.4f}, of the largest of 40 "
+    f"{values.max(axis=1).mean():+.4f} nats"
 )
 assert abs(values.mean()) < 0.001 and values.max(axis=1).mean() > 0.03

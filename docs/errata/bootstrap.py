@@ -26,6 +26,7 @@ for _ in range(10):  # data sets of independent variables
     covered += low <= 0 <= high
     covered_half_samples += half.low <= 0 <= half.high
 print(
-    f"of 10 intervals contain the true value: with replacement {covered}, half-samples {covered_half_samples}"
+    f"of 10 intervals contain the true value: with replacement {covered}, "
+    f"half-samples {covered_half_samples}"
 )
 assert covered <= 2 and covered_half_samples >= 7

@@ -36,7 +36,8 @@ information, correlation = (
     float((joint - product).mean()),
 )
 print(
-    f"information: at most log N = {math.log(items):.2f}; right {right[0].mean():.2f} nats, released {information:.2f}"
+    f"information: at most log N = {math.log(items):.2f}; right {right[0].mean():.2f} "
+    f"nats, released {information:.2f}"
 )
 print(f"(the first column alone: {first_column[0].mean():.2f}, far too low)")
 print(

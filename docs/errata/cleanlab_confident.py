@@ -12,6 +12,7 @@ confident = probabilities >= thresholds
 published = np.where(confident, probabilities, -1).argmax()
 counted = probabilities.argmax() if confident.sum() > 1 else published
 print(
-    f"confident of classes {np.flatnonzero(confident)}; by the paper {published}, as released {counted}"
+    f"confident of classes {np.flatnonzero(confident)}; by the paper {published}, as "
+    f"released {counted}"
 )
 assert published == 1 and counted == 0 and not confident[counted]

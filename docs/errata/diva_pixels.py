@@ -17,6 +17,7 @@ right, released = (
     cross_entropy(certain.reshape(-1, 256), levels.flatten()),
 )
 print(
-    f"sure and right: {right:.2f} nats per pixel; as released {released:.2f}, knowing nothing {math.log(256):.2f}"
+    f"sure and right: {right:.2f} nats per pixel; as released {released:.2f}, knowing "
+    f"nothing {math.log(256):.2f}"
 )
 assert right < 1e-6 and released > math.log(256)

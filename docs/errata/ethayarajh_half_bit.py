@@ -20,6 +20,7 @@ for strength in (0.0, 1.0, 3.0):
     limit = threshold_window(wrong["H_yb"].to_numpy(), 3).highest_wrong
     largest = wrong["pvi_bits"].max()
     print(
-        f"{1 - len(wrong) / 600:.0%} right: largest wrong PVI {largest:+.3f}, limit {limit.max():.3f} bits"
+        f"{1 - len(wrong) / 600:.0%} right: largest wrong PVI {largest:+.3f}, limit "
+        f"{limit.max():.3f} bits"
     )
     assert (wrong["pvi_bits"] <= limit + 1e-9).all()

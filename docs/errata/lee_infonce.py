@@ -11,6 +11,7 @@ printed = table3[(table3["bound"] == "infonce") & (table3["true_bits"] >= 8)]
 for row in printed.itertuples():
     least = (row.true_bits - 6) ** 2
     print(
-        f"{row.domain:9} {row.true_bits} bits: printed {row.mse_bits2:.1f} bits², at least {least} from the batch size"
+        f"{row.domain:9} {row.true_bits} bits: printed {row.mse_bits2:.1f} bits², at "
+        f"least {least} from the batch size"
     )
 assert (printed["mse_bits2"] > (printed["true_bits"] - 6) ** 2).all()

@@ -19,7 +19,8 @@ exact = {
 }
 for name, errors in exact.items():
     print(
-        f"{name:4} with the exact critic: bias {errors.bias / math.log(2):+.3f} bits of 1"
+        f"{name:4} with the exact critic: bias {errors.bias / math.log(2):+.3f} bits "
+        "of 1"
     )
 error = math.sqrt(exact["js"].variance / exact["js"].batches)
 assert (

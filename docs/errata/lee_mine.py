@@ -18,6 +18,7 @@ for value in batch:
     average = 0.9 * average + 0.1 * value
 spread = np.std(rule[100:]) / np.std(batch)
 print(
-    f"spread relative to one batch: {spread:.2f}; of a moving average: {math.sqrt(0.1 / 1.9):.2f}"
+    f"spread relative to one batch: {spread:.2f}; of a moving average: "
+    f"{math.sqrt(0.1 / 1.9):.2f}"
 )
 assert spread > 0.8

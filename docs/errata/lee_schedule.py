@@ -16,6 +16,7 @@ steps = np.repeat([2, 4, 6, 8, 10], 4_000) * math.log(2)  # nats, one per step
 released = np.repeat(steps[:5], 4_000)  # the 20,000 of 80 million values that are used
 crossover = crossover_for(released[0] * math.log(2), sources=10)  # nats, read as bits
 print(
-    f"different steps: {len(set(released))}; each {channel_information(crossover, 10) / math.log(2):.2f} bits"
+    f"different steps: {len(set(released))}; each "
+    f"{channel_information(crossover, 10) / math.log(2):.2f} bits"
 )
 assert len(set(released)) == 1

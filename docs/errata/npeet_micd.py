@@ -18,6 +18,7 @@ reported = float(
 )
 ross = knn.mutual_information(z, labels)
 print(
-    f"micd {reported:.2f} nats; Ross {ross.value:.3f} ± {ross.standard_error:.3f}; truth 0"
+    f"micd {reported:.2f} nats; Ross {ross.value:.3f} ± {ross.standard_error:.3f}; "
+    "truth 0"
 )
 assert reported > 0.5 and abs(ross.value) < 0.1

@@ -15,6 +15,7 @@ left = draw.normal(size=(2000, 1))
 right_side = 0.9 * left + math.sqrt(0.19) * draw.normal(size=(2000, 1))
 as_called = float(npeet.mi(left, right_side, k=5, compat=True))
 print(
-    f"as called {as_called:.2f}; truth {-0.5 * math.log(0.19):.2f} nats, {-0.5 * math.log2(0.19):.2f} bits"
+    f"as called {as_called:.2f}; truth {-0.5 * math.log(0.19):.2f} nats, "
+    f"{-0.5 * math.log2(0.19):.2f} bits"
 )
 assert abs(as_called + 0.5 * math.log2(0.19)) < 0.1

@@ -8,6 +8,7 @@ import math
 
 perfect = (math.log(2) + math.log(3)) / (3 * 2.5)
 print(
-    f"log 6 = {math.log(6):.2f} nats, log 2 = {math.log(2):.2f}; perfect partition: {perfect:.2f} of 1"
+    f"log 6 = {math.log(6):.2f} nats, log 2 = {math.log(2):.2f}; perfect partition: "
+    f"{perfect:.2f} of 1"
 )
 assert perfect < 0.25

@@ -11,7 +11,8 @@ perfect = (math.log(10) + math.log(6)) / (3 * 2.5)
 # the best end of every expected range
 highest = (2.5 + 2.0 + 0.8 - 0.05 - 0.05 - 0.1) / (3 * 2.5)
 print(
-    f"perfect partition {perfect:.2f}; the best of the expected figures {highest:.2f}; expected 0.7 to 0.9"
+    f"perfect partition {perfect:.2f}; the best of the expected figures "
+    f"{highest:.2f}; expected 0.7 to 0.9"
 )
 print(f"expected up to 2.5 nats about the class, H(y) = {math.log(10):.2f}")
 print(f"expected up to 2.0 nats about the domain, H(d) = {math.log(6):.2f}")

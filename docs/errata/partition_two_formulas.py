@@ -31,6 +31,7 @@ def by_chain(first, second):
 by_labels = knn.mutual_information(z, d)
 one, other = by_chain("y", "d"), by_chain("d", "y")
 print(
-    f"{one:.2f} and {other:.2f} nats; by labels {by_labels.value:.2f}; at most log 6 = {math.log(6):.2f}"
+    f"{one:.2f} and {other:.2f} nats; by labels {by_labels.value:.2f}; at most log 6 "
+    f"= {math.log(6):.2f}"
 )
 assert abs(one - other) > 0.05 and by_labels.value > max(one, other) + 0.5

@@ -19,6 +19,7 @@ correlations = [
 ]
 print(f"columns: {wide.shape[1]}, after the reduction {cut.shape[1]}")
 print(
-    f"largest correlation with the class: {correlations[0]:.2f}, after the reduction {correlations[1]:.2f}"
+    f"largest correlation with the class: {correlations[0]:.2f}, after the reduction "
+    f"{correlations[1]:.2f}"
 )
 assert correlations[0] > 0.9 and correlations[1] < 0.2

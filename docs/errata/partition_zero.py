@@ -17,6 +17,7 @@ leaks = [
 ]
 standing = np.mean(leaks) / (np.std(leaks) / math.sqrt(60))
 print(
-    f"no leak: mean {np.mean(leaks):+.4f} nats, negative values set to 0 {np.mean(np.maximum(leaks, 0)):+.4f}"
+    f"no leak: mean {np.mean(leaks):+.4f} nats, negative values set to 0 "
+    f"{np.mean(np.maximum(leaks, 0)):+.4f}"
 )
 assert abs(standing) < 4 and np.mean(np.maximum(leaks, 0)) > np.mean(leaks) + 0.003

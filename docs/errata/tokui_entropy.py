@@ -13,6 +13,7 @@ from scipy.stats import multivariate_normal
 exact_entropy = multivariate_normal(cov=np.eye(3)).entropy()
 printed = 0.5 * math.log(2 * math.pi * math.e)
 print(
-    f"three standard normal variables: printed {printed:.2f} nats, entropy {exact_entropy:.2f}"
+    f"three standard normal variables: printed {printed:.2f} nats, entropy "
+    f"{exact_entropy:.2f}"
 )
 assert math.isclose(exact_entropy, 1.5 * math.log(2 * math.pi * math.e))

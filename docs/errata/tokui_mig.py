@@ -20,6 +20,7 @@ def printed_mig(factors, noise, alpha):
 for factors in (2, 3, 4, 5):
     right = toy.exact("redundancy", factors, 0.1, 3.0).mig(normalised=False).value
     print(
-        f"{factors} factors: printed {printed_mig(factors, 0.1, 3.0):.4f} nats, exact {right:.4f}"
+        f"{factors} factors: printed {printed_mig(factors, 0.1, 3.0):.4f} nats, exact "
+        f"{right:.4f}"
     )
     assert (abs(right - printed_mig(factors, 0.1, 3.0)) < 1e-9) == (factors >= 4)

@@ -20,7 +20,8 @@ rest = toy.exact("synergy", 5, 0.1, 3.0).rest[
     0
 ]  # factor 1: without one of the 5 latents, then without one of the 5 added ones
 print(
-    f"factor 1, without the first added latent {rest[5]:.3f}, without another {rest[6]:.3f} nats"
+    f"factor 1, without the first added latent {rest[5]:.3f}, without another "
+    f"{rest[6]:.3f} nats"
 )
 for_both, corrected = (
     printed_rest((1 - 2 / 5) ** 2, 0.1, 3.0),

@@ -193,28 +193,30 @@ class RecordedReport(Report):
             )
         fraction = min(max(value, 0.0), 1.0)
         if self._metric is not None:
-            self._judge(fraction, metrics)
+            self._judge(fraction, self._metric, metrics)
         elif time.monotonic() - self._sent_at > SEND_SECONDS:
             self._sent_at = time.monotonic()
             self._send({"fraction": fraction})
         self._after()
 
-    def _judge(self, fraction: float, reported: Mapping[str, float]) -> None:
+    def _judge(
+        self, fraction: float, metric: str, reported: Mapping[str, float]
+    ) -> None:
         """Records the metric of a search and sends it to the scheduler, which may end
         the trial.
         """
-        if self._metric not in reported:
+        if metric not in reported:
             raise InvalidInput(
                 "report.progress must have the metric of the search, "
-                f"report.progress(fraction, **{{{self._metric!r}: "
+                f"report.progress(fraction, **{{{metric!r}: "
                 f"value}}), got {sorted(reported)}"
             )
-        value = metric_value(self._metric, reported[self._metric])
+        value = metric_value(metric, reported[metric])
         advance = fraction - self.judged.get("fraction", -1.0)
         if fraction < 1 and advance < SEARCH_STEP:
             return
         self.judged = {"fraction": fraction, JUDGED: value}
-        metrics = {FRACTION: fraction, METRIC.format(self._metric): value}
+        metrics = {FRACTION: fraction, METRIC.format(metric): value}
         for folder in self._folders.values():
             folder.metrics(metrics, round(1000 * fraction))
         if fraction < 1:  # a finished trial must not be stopped

@@ -215,7 +215,7 @@ def log_results(
     }
     evaluation: dict[str, Any] = {}
     model = newest_model(run, client) if data else None
-    if model:
+    if model and data:
         digest = data.dataset.digest
         evaluation = {
             "model_id": model.model_id,

@@ -123,7 +123,7 @@ class Store:
                 )
             if existing:
                 return cls(uri, experiment, existing.experiment_id)
-            if not create:
+            if client is None or not create:
                 raise LookupError(
                     f"the tracking store has no runs of {experiment!r}; run `make "
                     f"sweep-{experiment}` first"

@@ -84,7 +84,7 @@ def plain(cell: AnyCell) -> dict[str, Any]:
 
 def with_values(cell: AnyCell, values: Mapping[str, Any]) -> AnyCell:
     """The cell with further values, or others."""
-    return cell.replaced(values) if isinstance(cell, Cell) else cell | values
+    return cell.replaced(values) if isinstance(cell, Cell) else {**cell, **values}
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,8 @@ class Normalisation(nn.Module):
     """
 
     EPSILON = 1e-5
+    mean: Tensor
+    variance: Tensor
 
     def __init__(self, features: int, statistics: str) -> None:
         super().__init__()
@@ -72,6 +74,7 @@ class InvertibleEncoder(nn.Module):
 
     features: int
     code_features: int
+    calibrated: Tensor
 
     def __init__(self, statistics: str, **config: Any) -> None:
         super().__init__()
