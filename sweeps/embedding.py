@@ -92,7 +92,8 @@ def fine_tuned(pool: str) -> tuple[torch.Tensor, torch.Tensor]:
         settings = {}
     else:
         raise UnknownName(
-            f"pool must be one of {', '.join((WORDS, *TRANSFORMERS))}, {HUB}<model> for texts, got {pool!r}"
+            f"pool must be one of {', '.join((WORDS, *TRANSFORMERS))}, {HUB}<model> "
+            f"for texts, got {pool!r}"
         )
     device = "cuda" if torch.cuda.is_available() else "cpu"
     trained = models.fine_tune(
