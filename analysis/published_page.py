@@ -184,7 +184,7 @@ def source_row(
         source,
         Link(f"[{name}]({name}.md), {profile}"),
         f"{len(run)} of {len(figures)}",
-        f"{run['runs'].median():.0f}" if len(run) else "-",
+        f"{run['runs'].median():.0f}" if run["runs"].notna().any() else "-",
         f"{finite.mean():.1%}" if len(finite) else "-",
         f"{finite.max():.1%}" if len(finite) else "-",
         f"{int(tested['sure'].sum())} of {len(tested)}" if len(tested) else "-",

@@ -129,7 +129,7 @@ def information(measured: pd.DataFrame, family: str | None, words: list[str]) ->
     for _, row in text.loc[best.index].iterrows():
         levels.append(f"{row['data']} {row['V-information']} bits ({row['family']})")
     caption = [
-        "Usable information by data, hardest first, of the family that can use most: "
+        "The family that can use most finds this usable information, hardest data first: "
         f"{', '.join(levels)}.",
         "Bits. ± is a standard error over items, robust to those that share a "
         "premise; where there are several "
