@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import t
+from scipy.special import stdtrit
 
 ERROR = "_error"  # suffix of the column that holds a column's standard error
 PAPERS = "published_"  # prefix of the column that holds the paper's figure of a column
@@ -123,7 +123,7 @@ def beyond_chance(figures: pd.DataFrame) -> pd.Series:
     Student's t).
     """
     degrees = np.maximum(figures["runs"] - 1, 1)
-    return standard_errors(figures).abs() > t.ppf(0.975, degrees)
+    return standard_errors(figures).abs() > stdtrit(degrees, 0.975)
 
 
 def deviation(figures: pd.DataFrame) -> pd.Series:
