@@ -177,6 +177,7 @@ FACTORS = factors()
 FACTOR_SETS = [
     *wrong(factors, "shape", factors=ROWS[:, 0]),
     *wrong(factors, "length", factor_names=("a", "b")),
+    *wrong(factors, "length", images=PIXELS[:3]),
     *wrong(two, "length", factor_values=[["a"], ["b"]]),
     (partial(two, factors=[[0], [2]], factor_values=[["a", "b"]]), "factors", "range"),
     *wrong(FACTORS.images, "range", index=[0, 12]),

@@ -161,6 +161,14 @@ def normal_pair(rho):
     return quadrature.ScoredPair(scalar.NORMAL_X, below, draw)
 
 
+def test_a_look_up_table_may_have_one_state():
+    """A draw of one state for all cells; its labels share nothing."""
+    request = Request("numbers", "both", 1.0, (4, 4), (False, False))
+    g = np.random.default_rng(8931)
+    part = latent.look_up(request, g)
+    assert part.truth(g)[0] == approx(0)
+
+
 @pytest.mark.parametrize("rho", [0.1, 0.97])
 def test_quadrature_of_a_normal_is_the_closed_form(rho):
     pair = normal_pair(rho)

@@ -20,6 +20,9 @@ Images with known factors (FactorDataset):
 Items of a class, a domain and a group (DomainDataset, DomainSplit):
     crmnist, rotated_mnist     digits rotated (and coloured) by domain
     camelyon17                 patches of lymph nodes (WILDS)
+Distributions of known information (infoscope.data.prior, infoscope.data.tasks):
+    prior                      random distributions by number, on which the reading is trained
+    tasks                      fixed distributions and tables, on which estimators are examined
 The folder of real data: data_root, from the environment variable INFOSCOPE_DATA
 """
 

@@ -78,7 +78,15 @@ class FactorDataset:
         self.factor_sizes = tuple(map(len, self.factor_values))
         self.name = name
         self.synthetic = synthetic
-        self._read = images if callable(images) else _reader(images)
+        if callable(images):
+            self._read = images
+        else:
+            if len(images) != len(codes):
+                raise WrongLength(
+                    f"images must be {len(codes)}, one for each row of factors, got "
+                    f"{len(images)}."
+                )
+            self._read = _reader(images)
         first = self._read(np.zeros(1, np.int64))
         self.image_shape = tuple(first.shape[1:])
 

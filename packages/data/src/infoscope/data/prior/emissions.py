@@ -321,7 +321,7 @@ def _draw_labels(g: Generator, states: int, coarse: bool) -> Labels:
     """The state itself, a coarser class of it, or either through noise."""
     channel = np.eye(states)
     if coarse or (states > 8 and g.random() < 0.5):
-        most = min(states, 9)
+        most = max(2, min(states, 9))
         classes = int(g.integers(2, most + 1))
         class_of_state = np.arange(states) * classes // states
         if g.random() < 0.3 and not coarse:

@@ -368,9 +368,11 @@ def _two_sided_tail(u: Array) -> Array:
 
 
 def interaction_predictor(g: Generator) -> Predictor:
-    """2 to 4 columns, each without information alone, and their joint score.
+    """2 to 4 columns that inform mostly or only together, and their joint score.
 
-    The score is the parity of signs, a signed value, a product or a sum modulo 1.
+    The score is the parity of signs, a signed value, a product or a sum modulo 1. A
+    column alone has no information about a parity or a sum modulo 1; its absolute value
+    has some about a signed value or a product.
     """
     columns = int(g.integers(2, 5))
     kind = pick(g, ("parity", "signed", "product", "modular"))

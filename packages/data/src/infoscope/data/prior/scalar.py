@@ -95,7 +95,7 @@ def noisy_part(
 
 
 def multiplied_noise(request: Request, g: Generator) -> Part:
-    """y = score x noise, or y = exp(a f(score)) x noise, sometimes with a trend."""
+    """y = exp(a f(score)) x noise, sometimes with a trend."""
     predictor = _draw_predictor(request, g)
     noise = draw_noise(g)
     name, function = draw_function(g)
@@ -160,9 +160,9 @@ def branches(request: Request, g: Generator) -> Part:
 
 
 def interactions(request: Request, g: Generator) -> Part:
-    """y depends on 2 to 4 columns of which none is informative alone.
+    """y depends on 2 to 4 columns that inform mostly or only together.
 
-    The score is their parity, product or sum modulo 1.
+    The score is their parity, signed value, product or sum modulo 1.
     """
     predictor = interaction_predictor(g)
     return _joint_part("parity_and_interactions", request, g, predictor)
