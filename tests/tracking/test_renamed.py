@@ -50,13 +50,14 @@ def test_a_curve_is_read_by_its_present_name(own_folder):
 
 @pytest.mark.parametrize("path", ARCHIVES, ids=lambda path: path.name.partition(".")[0])
 def test_names_of_an_archive_stay_different_and_are_translated_once(path):
+    """Within each run: a file may hold runs of before and after a renaming."""
     archive = read_archive(path)
-    names = set()
+    translated = 0
     for run in archive.runs:
-        for name in run.metrics:
-            names.add(name)
-    present = present_names(archive.experiment, dict.fromkeys(names, 0))
-    assert len(present) == len(names)
-    assert present_names(archive.experiment, present) == present
+        names = dict.fromkeys(run.metrics, 0)
+        present = present_names(archive.experiment, names)
+        assert len(present) == len(names)
+        assert present_names(archive.experiment, present) == present
+        translated += names.keys() != present.keys()
     if archive.experiment in RENAMED:
-        assert names - present.keys()
+        assert translated
