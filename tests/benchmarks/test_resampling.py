@@ -3,8 +3,8 @@ plain estimate.
 
 The least is one search for lists as long as ours and one count in every margin within
 the last listed neighbour that counts. Processor seconds, interleaved, in one run:
-20,000 rows, 12 columns, k = 5. What is asserted is the aim, which is not reached where
-the least alone takes as long.
+20,000 rows, 12 columns, k = 5. The aim is 1.5 estimates; on processors where the least
+alone costs as much, the least must be most of it.
 """
 
 import numpy as np
@@ -33,6 +33,7 @@ K = 5
 HALVES = 100
 ROUNDS = 5
 MOST = 1.5  # estimates that 100 half-subsamples may cost
+LEAST = 0.6  # share of their time that the least takes, where they cost more
 
 
 @pytest.fixture(scope="module")
@@ -47,9 +48,9 @@ def data():
     }
 
 
-def ratio(what, variables, plain):
-    """Median of our time over that of one estimate; prints the least time over ours,
-    too.
+def is_fast(what, variables, plain):
+    """Whether 100 half-subsamples cost at most MOST estimates, or mostly what they
+    cannot do without.
     """
     plan = half_samples(N, HALVES, default_rng(1))
     weights = np.hstack([np.ones((N, 1), np.uint8), plan.weights])
@@ -69,15 +70,16 @@ def ratio(what, variables, plain):
                 count_within(margin.variable.continuous, radius, margin.variable.codes)
 
     ours = lambda: resampled(sample, weights, K)  # noqa: E731
-    median(f"{what}, least / ours", ratios(least, ours, ROUNDS))
-    return median(f"{what}, ours / one estimate", ratios(ours, plain, ROUNDS))
+    share = median(f"{what}, least / ours", ratios(least, ours, ROUNDS))
+    cost = median(f"{what}, ours / one estimate", ratios(ours, plain, ROUNDS))
+    return cost <= MOST or share >= LEAST
 
 
 def test_hundred_halves_of_ross(data):
     z = data["z"]
     labels = data["labels"]
     plain = lambda: knn.mutual_information(z, labels, k=K)  # noqa: E731
-    assert ratio("I(z; y)", (z, labels), plain) <= MOST
+    assert is_fast("I(z; y)", (z, labels), plain)
     median(
         "I(z; y), subsample", ratios(lambda: subsample(z, labels, k=K), plain, ROUNDS)
     )
@@ -90,4 +92,5 @@ def test_hundred_halves_of_ross(data):
 def test_hundred_halves_of_ksg(data):
     z = data["z"]
     y = data["y"]
-    assert ratio("KSG", (z, y), lambda: knn.mutual_information(z, y, k=K)) <= MOST
+    plain = lambda: knn.mutual_information(z, y, k=K)  # noqa: E731
+    assert is_fast("KSG", (z, y), plain)
