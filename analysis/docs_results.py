@@ -44,8 +44,9 @@ HEADING = "## Profile "
 IN_PART = "Run in part: "
 MAX_PAGE_ROWS = 100  # of a table; a longer one is a CSV file beside the page
 HOURS = (
-    "Hours: in which at least one cell was under way, on 2 cores beside other work; a "
-    "machine of its own is faster."
+    "Published: figures that were run, and the median difference of ours. Hours: in "
+    "which at least one cell was under way, on 2 cores beside other work; a machine of "
+    "its own is faster."
 )
 MADE = "<!-- written by `make docs-results`: not to be edited -->\n"
 
@@ -259,8 +260,7 @@ def escaped(text: str) -> str:
 def index(modules: dict[str, ModuleType]) -> Iterator[str]:
     """Every analysis with its finding, and what was not run."""
     rows = [
-        "| analysis | finding | run | seeds | published figures run, median "
-        "difference | hours |",
+        "| analysis | finding | run | seeds | published | hours |",
         "|---|---|---|---|---|---|",
     ]
     missing = []
