@@ -153,6 +153,6 @@ def _scatter(
         axis.tick_params(axis="x", labelsize="x-small")
         if names:
             axis.set_xticks(range(len(names)), labels=names, rotation=60)
-        elif all(place.is_integer() for place in places):
+        elif places.nunique() <= SHOWN and (places % 1 == 0).all():
             ticks = sorted(set(places))
             axis.set_xticks(ticks, labels=[f"{tick:g}" for tick in ticks])
