@@ -81,10 +81,11 @@ def command(
     """
 
     def callback(**values):
-        function = call
         if isinstance(call, str):
             module, name_of_function = call.split(":")
             function = getattr(importlib.import_module(module), name_of_function)
+        else:
+            function = call
         return function(SimpleNamespace(**values))
 
     return click.Command(name, params=[*params], callback=callback, help=text)

@@ -17,7 +17,9 @@ def generator_or_default(generator: torch.Generator | None) -> torch.Generator:
 
 @torch.no_grad()
 def draw_uniform(
-    layer: nn.Linear | nn.Conv2d, generator: torch.Generator, fan_in: int | None = None
+    layer: nn.Linear | nn.Conv2d | nn.ConvTranspose2d,
+    generator: torch.Generator,
+    fan_in: int | None = None,
 ) -> None:
     """Draws torch's default U(-1, 1) / sqrt(fan-in) for weight, then bias; `fan_in`: of
     the whole layer of a block.
@@ -34,6 +36,7 @@ def linear(
 ) -> nn.Linear:
     """A linear layer with torch's default initial weights."""
     layer = nn.utils.skip_init(nn.Linear, inputs, outputs)
+    assert isinstance(layer, nn.Linear)
     draw_uniform(layer, generator, fan_in)
     return layer
 
@@ -47,5 +50,6 @@ def convolution(
     layer = nn.utils.skip_init(
         nn.Conv2d, inputs, outputs, 3, stride=stride, padding=1, bias=False
     )
+    assert isinstance(layer, nn.Conv2d)
     draw_uniform(layer, generator)
     return layer

@@ -112,6 +112,7 @@ def metric_value(name: str, value: Any) -> float:
     """The value of a metric as a float; ValueError if it is no number or not exact in
     64 bits.
     """
+    number = None
     try:
         number = None if isinstance(value, str | bytes | bytearray) else float(value)
         exact = number is not None and bool(math.isnan(number) or number == value)
@@ -122,7 +123,7 @@ def metric_value(name: str, value: Any) -> float:
         RuntimeError,
     ):  # RuntimeError: of torch for several values
         exact = False
-    if not exact:
+    if not exact or number is None:
         advice = "; leave a metric out where a cell has none" if value is None else ""
         raise WrongType(
             f"metric {name!r} must be a single number that fits in a 64-bit float, "

@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 from mlflow.exceptions import MlflowException
 
@@ -157,8 +158,10 @@ def trials_table(sweep: Sweep, label: str) -> str:
     """The best trials of a search as a table, complete ones before those that were
     stopped early.
     """
+    assert sweep.search is not None
     judged = METRIC.format(sweep.search.metric)
-    trials = runs(sweep.name, label, finished=False)
+    # to pyright, a mask of a frame may give a column
+    trials: Any = runs(sweep.name, label, finished=False)
     trials = trials[trials["outcome"].isin([COMPLETE, STOPPED])]
     is_rising = sweep.search.mode == "min"
     trials = trials.sort_values(

@@ -40,6 +40,7 @@ _NOT_SENT = [
     ".*_cache/",
     ".env",
 ]
+_QUIET: dict[str, Any] = {"logging_level": "ERROR", "log_to_driver": False}
 _CONNECT_SECONDS = 10.0
 # characters of the folder for temporary files: the path of a socket has at most 107
 _MAX_FOLDER = 30
@@ -205,8 +206,7 @@ def _init_local(folder: Path) -> None:
             num_cpus=cores,
             include_dashboard=False,
             object_store_memory=200 * 2**20,
-            logging_level="ERROR",
-            log_to_driver=False,
+            **_QUIET,
         )
 
 
@@ -223,13 +223,13 @@ def _connect(address: str) -> None:
     # for a Ray job, which has its own working folder
     os.environ.setdefault("RAY_OVERRIDE_JOB_RUNTIME_ENV", "1")
     import ray
+    import ray.exceptions
 
     try:
         ray.init(
             address=address,
             runtime_env=environment,
-            logging_level="ERROR",
-            log_to_driver=False,
+            **_QUIET,
         )
     except (
         ConnectionError,

@@ -146,7 +146,9 @@ def logged_model(run_id: str, name: str | None = None) -> LoggedModel:
         raise LookupError(
             f"run {run_id} has no model {name or 'that is its only one'}; {advice}"
         )
-    return newest_model(run, client, chosen)
+    newest = newest_model(run, client, chosen)
+    assert newest is not None
+    return newest
 
 
 def log_model(folder: Path, name: str, run_id: str, store: Store) -> None:

@@ -99,7 +99,8 @@ def frame_of(runs: Sequence[Run], experiment: str) -> pd.DataFrame:
         rows.append(_row(run) | cell | measured)
     frame = pd.DataFrame(rows)
     for name in fields:
-        if frame[name].isna().any():  # a field that only some cells have: keep its type
+        # a field that only some cells have: keep its type
+        if frame[name].isna().to_numpy().any():
             frame[name] = pd.Series([row.get(name) for row in rows], dtype=object)
     return frame
 

@@ -168,7 +168,8 @@ class RecordedReport(Report):
                     "strings, not Python objects"
                 )
         with self._folder(cell).file(f"{name}.npz") as path, open(path, "wb") as file:
-            np.savez_compressed(file, **arrays)
+            named: dict[str, Any] = dict(arrays)
+            np.savez_compressed(file, **named)
 
     def model(
         self,

@@ -14,7 +14,12 @@ from typing import Any
 import numpy as np
 import optuna
 from mlflow.entities import Run
-from optuna.distributions import BaseDistribution, CategoricalDistribution
+from optuna.distributions import (
+    BaseDistribution,
+    CategoricalDistribution,
+    FloatDistribution,
+    IntDistribution,
+)
 from optuna.trial import TrialState
 from ray.tune.search import Searcher
 from ray.tune.search.optuna import OptunaSearch
@@ -49,9 +54,12 @@ class CellSearch(OptunaSearch):
     fixed values, or if no configuration passes `check`.
     """
 
+    _ot_study: optuna.Study
+
     def __init__(self, sweep: Sweep, profile: Profile):
         self.sweep = sweep
         search = sweep.search
+        assert search is not None and search.space is not None
         fixed = list(sweep.cells(profile))
         if len(fixed) != 1:
             raise ValueError(
@@ -79,6 +87,7 @@ class CellSearch(OptunaSearch):
 
     def _seed_samplers(self, recorded: int) -> None:
         """The number of recorded cells is part of the seed, so a restart draws others."""
+        assert self.sweep.search is not None
         seeds = np.random.SeedSequence(
             [self.sweep.search.seed, recorded]
         ).generate_state(2)
@@ -160,6 +169,7 @@ class CellSearch(OptunaSearch):
     def _add_result(self, run: Run) -> None:
         point = self._searched(run)
         metrics = run.data.metrics
+        assert self.sweep.search is not None
         value = metrics.get(METRIC.format(self.sweep.search.metric), math.nan)
         if run.data.tags.get(OUTCOME) == COMPLETE and math.isfinite(value):
             self.add_evaluated_point(point, value)
@@ -178,6 +188,7 @@ class CellSearch(OptunaSearch):
             if attempt > 0:
                 self._ot_study.enqueue_trial(self._draw())
             suggestion = super().suggest(trial_id)
+            assert suggestion is not None
             cell = with_values(self.fixed, suggestion)
             key = self.sweep.key(cell)
             if key not in self._suggested and self._rejection(cell) is None:
@@ -189,14 +200,14 @@ class CellSearch(OptunaSearch):
         self.exhausted = True
         return self.FINISHED
 
-    def on_trial_result(self, trial_id: str, result: Mapping[str, Any]) -> None:
+    def on_trial_result(self, trial_id: str, result: dict[str, Any]) -> None:
         if JUDGED in result:  # a trial may fail before its first metric
             super().on_trial_result(trial_id, result)
 
     def on_trial_complete(
         self,
         trial_id: str,
-        result: Mapping[str, Any] | None = None,
+        result: dict[str, Any] | None = None,
         error: bool = False,
     ) -> None:
         """Reports a trial to Optuna; trials that stopped early, or have no finite
@@ -258,6 +269,7 @@ def _size(distribution: BaseDistribution) -> float:
     """The number of values that a distribution has; infinite for a continuous one."""
     if isinstance(distribution, CategoricalDistribution):
         return len(distribution.choices)
+    assert isinstance(distribution, FloatDistribution | IntDistribution)
     if distribution.step is None:
         return 1 if distribution.single() else math.inf
     steps = (distribution.high - distribution.low) / distribution.step

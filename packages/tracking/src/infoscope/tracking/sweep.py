@@ -189,9 +189,8 @@ def asha(grace: float = 0.1, reduction: float = 3) -> Any:
     """
     from ray.tune.schedulers import ASHAScheduler
 
-    return ASHAScheduler(
-        time_attr="fraction", grace_period=grace, max_t=1.0, reduction_factor=reduction
-    )
+    fractions: dict[str, Any] = {"grace_period": grace, "max_t": 1.0}
+    return ASHAScheduler(time_attr="fraction", reduction_factor=reduction, **fractions)
 
 
 @dataclass(frozen=True)

@@ -205,6 +205,7 @@ def _publish(
     """
     from infoscope.tracking.publishing import publish_all
 
+    assert job.store is not None
     published, unsent = publish_all(list(folders.values()), job.store)
     for folder, error in unsent.items():
         log.warning("not in MLflow yet: cell %s (%s)", folder.key, first_line(error))

@@ -53,7 +53,8 @@ def write_model(
         save_file(weights, folder / "weights.safetensors")
     except SafetensorError as error:  # on a full disk
         raise OSError(str(error)) from error
-    np.savez(folder / EXAMPLE, **example)
+    named: dict[str, Any] = dict(example)
+    np.savez(folder / EXAMPLE, **named)
     predicted = predict(module, example)
     outputs = {
         name: {"dtype": str(array.dtype), "dimensions": array.ndim}
@@ -99,7 +100,7 @@ def _offline() -> Iterator[None]:
     user's token.
     """
     # of a model that does not use it, nothing is sent
-    hub = sys.modules.get("huggingface_hub.constants")
+    hub: Any = sys.modules.get("huggingface_hub.constants")
     before = getattr(hub, "HF_HUB_OFFLINE", True)
     if hub is not None:
         hub.HF_HUB_OFFLINE = True
@@ -197,6 +198,7 @@ def predict(
         predicted = {OUTPUT: module(**tensors)}
         # a method, not a submodule of this name
         if callable(getattr(type(module), "blocks", None)):
-            for name, block in module.blocks(**tensors).items():
+            blocks: Any = module.blocks
+            for name, block in blocks(**tensors).items():
                 predicted[name] = block.mean
     return {name: values.cpu().numpy() for name, values in predicted.items()}

@@ -46,7 +46,9 @@ def digits() -> ImagePool:
     """
     # Finding the package does not import it: sklearn.datasets takes seconds to import,
     # the file milliseconds to read.
-    (package,) = find_spec("sklearn").submodule_search_locations
+    spec = find_spec("sklearn")
+    assert spec is not None and spec.submodule_search_locations is not None
+    (package,) = spec.submodule_search_locations
     path = Path(package, "datasets", "data", "digits.csv.gz")
     table = np.loadtxt(path, delimiter=",", dtype=np.int64)
     levels = np.rint(table[:, :-1] * (255.0 / 16.0))

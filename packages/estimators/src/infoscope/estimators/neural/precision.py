@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -66,7 +67,8 @@ def products_in(precision: str) -> Iterator[None]:
     if precision == "float32":
         yield
         return
-    matmul = torch.backends.mkldnn.matmul
+    mkldnn: Any = torch.backends.mkldnn  # its types lack matmul
+    matmul = mkldnn.matmul
     before = matmul.fp32_precision
     token = _current.set(precision)
     matmul.fp32_precision = "bf16"

@@ -511,8 +511,8 @@ def _categories(sample: Sample) -> Figures:
     x, y = (variable.levels for variable in sample.variables)
     if x is None or y is None:
         return {}
-    joint = np.bincount(joint_codes([x, y])[0])
-    permuted = np.bincount(joint_codes([x, sample.generator.permutation(y)])[0])
+    joint = np.bincount(joint_codes((x, y))[0])
+    permuted = np.bincount(joint_codes((x, sample.generator.permutation(y)))[0])
     values: Figures = {"unseen": np.sum(joint == 1) / sample.n}
     for name, entropy in (
         ("plug_in", discrete.plug_in),
@@ -531,7 +531,7 @@ def _table_gain(sample: Sample, x: Values, y: Values) -> float:
     p(y | x) is shrunk to p(y) by the best of PRIOR_ROWS.
     """
     shares = np.bincount(y) / sample.n
-    cells, _ = joint_codes([x, y])
+    cells, _ = joint_codes((x, y))
     gains = []
     for train, test in sample.folds():
         sizes = _training_counts(x, train, test)

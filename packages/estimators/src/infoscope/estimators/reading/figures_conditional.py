@@ -434,6 +434,7 @@ class Given:
             levels.append(variable.levels)
         x, y, *conditions = levels
         z, _ = joint_codes(conditions)
+        assert z is not None
         order = np.argsort(z, kind="stable")
         permuted = []
         for _ in range(SHUFFLES):
@@ -466,7 +467,8 @@ def table_information(x: Values, y: Values, z: Values) -> float:
 
     def entropy(*variables: Values) -> float:
         """Joint plug-in entropy, nats."""
-        codes, _ = joint_codes(variables)
+        codes, _ = joint_codes(list(variables))
+        assert codes is not None
         return discrete.plug_in(np.bincount(codes))
 
     return entropy(x, z) + entropy(y, z) - entropy(x, y, z) - entropy(z)

@@ -54,7 +54,7 @@ def neighbours(
     counts = np.zeros((n, len(ks), 4), np.int32)
     filled = (np.array(ks), counts, ids, distances, distances_x, distances_y)
     if groups is None and max(len(points_x), len(points_y)) == 1:
-        codes, _ = joint_codes([codes_x, codes_y])
+        codes, _ = joint_codes((codes_x, codes_y))
         joint = _ordered(np.vstack([points_x, points_y]), codes)
         ordered_x = _ordered(points_x, codes_x)
         ordered_y = _ordered(points_y, codes_y)
@@ -112,7 +112,7 @@ def local_information(
         """Digamma of the number of rows in each row's category."""
         return digamma(class_sizes(Variable(none, codes, 1), groups))
 
-    cells, _ = joint_codes([codes_x, codes_y])
+    cells, _ = joint_codes((codes_x, codes_y))
     psi_marginals = psi(codes_x) + psi(codes_y)
     local = psi(cells) + psi(np.zeros(n, np.intp)) - psi_marginals
     repeated = np.repeat(local[:, None], len(ks), axis=1)

@@ -53,14 +53,15 @@ def _row_keys(pairs: Pairs) -> Codes:
     y = _ranks(pairs.y)
     if _skewness(x, y) < _skewness(y, x):
         x, y = y, x
-    keys, _ = joint_codes([x, y])
+    keys, _ = joint_codes((x, y))
     labels = _labels(pairs)
     if labels:
         joint, _ = joint_codes(labels)
+        assert joint is not None
         labels.append(joint)
     for _ in range(REFINEMENTS):
         for codes in labels:
-            keys, _ = joint_codes([keys, _contents(codes, keys)])
+            keys, _ = joint_codes((keys, _contents(codes, keys)))
     return keys
 
 
@@ -93,7 +94,7 @@ def _ranks(variable: Variable) -> Codes:
         codes, _ = factorise(sizes[variable.codes])
     for column in variable.continuous.T:
         ranks, _ = factorise(column)
-        codes, count = joint_codes([codes, ranks])
+        codes, count = joint_codes((codes, ranks))
         if count == variable.n:
             break
     return codes

@@ -530,6 +530,7 @@ def _nested(name: str, values: Mapping[str, Any], default: Any) -> Any:
     names = [entry.name for entry in fields(default)]
     for key in values:
         one_of(f"field of {name}", key, names)
+    assert not isinstance(default, type)
     return replace(default, **values)
 
 

@@ -24,7 +24,7 @@ from infoscope.models.domain.evaluation import (
     fetch,
 )
 
-_Row = dict[str, float]
+_Row = dict[str, Any]
 
 # rule of model selection -> the evaluated set it uses, and whether it selects among the
 # steps of a training
@@ -196,6 +196,7 @@ def fit_domain(
         if save is not None:
             save(training.state)
     step, criterion = select_step(training.curve, rule)
+    assert training.best is not None
     model.load_state_dict(training.best)
     return DomainFit(
         model.eval(), step, criterion, training.curve, training.ended, training.done

@@ -201,6 +201,7 @@ class _Flow(InvertibleEncoder):
         total = x.new_zeros(len(x))
         for triangular, norm in zip(self.maps, self.norms):
             x, log_det = triangular(x)
+            assert isinstance(norm, Normalisation)
             x = norm(x)
             total = total + log_det + norm.log_det()
             if self.reverse:
@@ -214,6 +215,8 @@ class _Flow(InvertibleEncoder):
         for triangular, norm in zip(reversed(self.maps), reversed(self.norms)):
             if self.reverse:
                 code = code.flip(1)
+            assert isinstance(norm, Normalisation)
+            assert isinstance(triangular, Autoregressive | Coupling)
             code = norm.inverse(code)
             code = triangular.inverse(code)
         return code

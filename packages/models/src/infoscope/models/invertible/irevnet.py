@@ -119,6 +119,7 @@ class IRevNet(InvertibleEncoder):
     def _decode(self, code: Tensor) -> Tensor:
         a, b = code.view(-1, *self._code_shape).chunk(2, 1)
         for block in reversed(self.blocks):
+            assert isinstance(block, Block)
             a, b = block.inverse(a, b)
         image = depth_to_space(torch.cat([a, b], 1))
         return image.flatten(1)[:, : self.features]

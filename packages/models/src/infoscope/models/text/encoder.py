@@ -77,7 +77,8 @@ class TextEncoder(nn.Module):
         generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
-        one_of("architecture", architecture.get("model_type"), ARCHITECTURES)
+        kind: Any = architecture.get("model_type")
+        one_of("architecture", kind, ARCHITECTURES)
         _check_inside(architecture)
         self.config = {
             "architecture": dict(architecture),
@@ -153,7 +154,7 @@ class TextEncoder(nn.Module):
         """The arguments of `forward` for the tokens of some texts, padded to the
         longest.
         """
-        ids, segments = zip(*tokens)
+        ids, segments = map(list, zip(*tokens))
         masks = [torch.ones_like(text_ids) for text_ids in ids]
         return {
             "input_ids": pad_sequence(

@@ -151,6 +151,7 @@ def fit_sentence_encoder(
 def _zero_linear(inputs: int, outputs: int, bias: bool = True) -> nn.Linear:
     """A linear layer of zeros, without draws from torch's global generator."""
     layer = nn.utils.skip_init(nn.Linear, inputs, outputs, bias=bias)
+    assert isinstance(layer, nn.Linear)
     for parameter in layer.parameters():
         nn.init.zeros_(parameter)
     return layer

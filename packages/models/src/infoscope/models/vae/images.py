@@ -47,6 +47,7 @@ class ImageSource:
         if self._array is not None:
             images = self._array[rows.to(self._array.device)]
             return images.to(device).float().mul_(self._scale)
+        assert self._get is not None
         images = self._get(rows.numpy())
         expected = [len(rows), *self._shape]
         shape = (

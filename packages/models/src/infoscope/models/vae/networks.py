@@ -254,6 +254,7 @@ class VAE(_ImageModel):
         one-hot blocks. CPU generator.
         """
         mean = encoding.mean
+        assert encoding.scale is not None
         noise = torch.randn(mean.shape, generator=generator).to(mean)
         blocks = [mean + encoding.scale * noise]
         for log_probabilities in encoding.log_probabilities:
@@ -411,7 +412,8 @@ def encoder(
     layers += [nn.Flatten(), linear(features, hidden, generator), nn.ReLU(inplace=True)]
     layers.append(linear(hidden, outputs, generator))
     # the faster memory layout for convolutions on CPUs
-    return nn.Sequential(*layers).to(memory_format=torch.channels_last)
+    layout: dict[str, Any] = {"memory_format": torch.channels_last}
+    return nn.Sequential(*layers).to(**layout)
 
 
 def decoder(
@@ -436,7 +438,8 @@ def decoder(
             _halving(nn.ConvTranspose2d, before, after, generator),
             nn.ReLU(inplace=True),
         ]
-    return nn.Sequential(*layers[:-1]).to(memory_format=torch.channels_last)
+    layout: dict[str, Any] = {"memory_format": torch.channels_last}
+    return nn.Sequential(*layers[:-1]).to(**layout)
 
 
 def _halving(
@@ -449,6 +452,7 @@ def _halving(
     torch's default weights.
     """
     layer = nn.utils.skip_init(kind, inputs, outputs, 4, stride=2, padding=1)
+    assert isinstance(layer, nn.Conv2d | nn.ConvTranspose2d)
     draw_uniform(layer, generator)
     return layer
 

@@ -48,10 +48,11 @@ class Objective:
     betas: ClassVar[tuple[float, float]] = (0.9, 0.999)
     batches: ClassVar[int] = 1
     spelt: ClassVar[Mapping[str, str]] = {}
-    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    presets: ClassVar[Mapping[str, dict[str, Any]]] = {}
     categories: ClassVar[tuple[int, ...]] = ()
     has_density: ClassVar[bool] = True
     cost: ClassVar[float] = 1.0
+    __dataclass_fields__: ClassVar[dict[str, Any]]  # subclasses are dataclasses
 
     @classmethod
     def settings(cls, preset: str = "published") -> dict[str, Any]:
@@ -331,6 +332,7 @@ class BetaTCVAE(Objective):
     ) -> Losses:
         encoding, codes, nll = _sampled(model, images, generator)
         log_weights = stratified_log_weights(len(images), items, like=codes.detach())
+        assert encoding.scale is not None
         parts = kl_parts(codes, encoding.mean, encoding.scale, log_weights)
         information, correlation, dimensions = (part.mean() for part in parts)
         loss = (
@@ -456,6 +458,7 @@ def _divergences(encoding: Encoding) -> tuple[Tensor, Tensor]:
     """KL divergences from the prior of real and of categorical latents, means over
     images.
     """
+    assert encoding.scale is not None
     real = gaussian_kl(encoding.mean, encoding.scale).sum(1).mean()
     categorical = real.new_zeros(())
     for log_probabilities in encoding.log_probabilities:
