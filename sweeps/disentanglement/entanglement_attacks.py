@@ -150,7 +150,7 @@ def check(cell: AttackCell) -> None:
     _vaes.factor_set(cell)
 
 
-def trial(pack: Pack, report: Report) -> None:
+def trial(pack: Pack[AttackCell], report: Report) -> None:
     """Encodes the images with the logged model once, then measures the representation
     under each attack.
     """

@@ -90,7 +90,7 @@ def data_sets(cell: ToyCell) -> tuple[DataSet]:
     return (distribution("Gaussian toy model (generated)", **law),)
 
 
-def trial(pack: Pack, report: Report) -> None:
+def trial(pack: Pack[ToyCell], report: Report) -> None:
     """Reports the estimates and the exact values of every cell of the pack."""
     for done, cell in enumerate(pack.cells):
         model = (cell.attack, cell.factors, cell.noise, cell.alpha)

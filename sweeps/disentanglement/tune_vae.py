@@ -108,7 +108,7 @@ def check(cell: TuningCell) -> None:
     _vaes.check_training(cell)
 
 
-def trial(pack: Pack, report: Report) -> None:
+def trial(pack: Pack[TuningCell], report: Report) -> None:
     """Trains a cell's model, reports the criterion meanwhile, and measures it; NaN for
     a diverged training.
     """

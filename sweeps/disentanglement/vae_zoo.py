@@ -133,7 +133,7 @@ def check(cell: ZooCell) -> None:
     _vaes.check_training(cell)
 
 
-def trial(pack: Pack, report: Report) -> None:
+def trial(pack: Pack[ZooCell], report: Report) -> None:
     """Trains the model of a cell, evaluates it and logs it."""
     (cell,) = pack.cells
 

@@ -172,7 +172,7 @@ def cost(cell: TrainingCell | DecodingCell) -> float:
     return len(cell.schedule_bits) * cell.steps * step
 
 
-def trial(pack: Pack, report: Report) -> None:
+def trial(pack: Pack[TrainingCell | DecodingCell], report: Report) -> None:
     """Decodes labels, and trains one critic per seed and objective of the pack on the
     same pairs.
     """
@@ -186,7 +186,7 @@ def trial(pack: Pack, report: Report) -> None:
         train(Pack(tuple(trainings), pack.device), report)
 
 
-def train(pack: Pack, report: Report) -> None:
+def train(pack: Pack[TrainingCell], report: Report) -> None:
     """Trains the critics of a pack, and reports after every segment of the schedule."""
     members = []
     for seed in sorted({cell.seed for cell in pack.cells}):
@@ -226,7 +226,9 @@ def train(pack: Pack, report: Report) -> None:
         report.model(group, name, training.critic.member(member), example)
 
 
-def training_of(pack: Pack, members: list[Member], sources: list) -> Training:
+def training_of(
+    pack: Pack[TrainingCell], members: list[Member], sources: list
+) -> Training:
     """The training of the critics of a pack, one member for each seed and objective."""
     streams = {seed: stream(seed, "pairs") for seed, _ in members}
     critic = make_critic(
@@ -253,7 +255,7 @@ def training_of(pack: Pack, members: list[Member], sources: list) -> Training:
 
 
 def report_segments(
-    pack: Pack, members: list[Member], training: Training, report: Report
+    pack: Pack[TrainingCell], members: list[Member], training: Training, report: Report
 ) -> None:
     """Reports the segment that has just ended, with estimates on unseen pairs."""
     segment = training.done // pack.steps - 1
@@ -285,7 +287,7 @@ def recent_error(training: Training, cell: TrainingCell) -> float:
     return float(((estimates - cell.schedule_bits[segment]) ** 2).mean())
 
 
-def groups(pack: Pack, seed: int) -> list[list[TrainingCell]]:
+def groups(pack: Pack[TrainingCell], seed: int) -> list[list[TrainingCell]]:
     """The cells of a seed, grouped by their training."""
     by_bound = {cell.bound: cell for cell in pack.cells if cell.seed == seed}
     trainings = share_training([BOUNDS[name] for name in by_bound])
@@ -372,7 +374,7 @@ def report_total(cell: TrainingCell, estimates: np.ndarray, report: Report) -> N
         },
     )
     nonfinite = int((~np.isfinite(estimates)).sum())
-    mse = math.nan if nonfinite else np.mean((estimates - truth) ** 2)
+    mse = math.nan if nonfinite else float(np.mean((estimates - truth) ** 2))
     report.metrics(
         cell,
         {"mse_bits2": mse, "nonfinite_steps": nonfinite, "diverged": nonfinite > 0},
@@ -430,7 +432,7 @@ def sweep(
             "gpu": ("domain", "decoder", *share),
         },
         data=data_sets,
-        choices=CHOICES | (choices or {}),
+        choices=CHOICES | dict(choices or {}),
         ranges=ranges,
         check=check,
         cost=cost,

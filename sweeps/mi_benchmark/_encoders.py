@@ -36,6 +36,8 @@ def encoded(
     if name == "identity":
         return source
     if name == "resnet":
+        assert cell.size is not None and cell.network_depth is not None
+        assert cell.network_width is not None and cell.network_steps is not None
         shape = (cell.channels or 1, cell.size, cell.size)
         network = resnet(
             training, shape, cell.network_depth, cell.network_width, cell.network_steps

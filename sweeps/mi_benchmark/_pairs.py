@@ -96,6 +96,7 @@ def data_sets(cell: PairCell) -> tuple[DataSet, ...]:
         )
     pools = cell.pool.split("+")
     if cell.nuisance:
+        assert cell.backgrounds is not None
         pools.append(cell.backgrounds)
     parts = (None,) if isinstance(cell, DecodingCell) else (TRAINING, HELD_OUT)
     return tuple(

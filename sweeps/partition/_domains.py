@@ -230,6 +230,7 @@ def parts(cell: DataCell) -> Parts:
     split = dataset(cell).split(
         cell.held_out, VALIDATION_SHARE, draws, disjoint=disjoint
     )
+    assert split.validation is not None
     validation = split.validation.split(None, None, draws, test=EVALUATION_SHARE)
     return Parts(
         *map(_in_memory, (split.train, validation.train, validation.test, split.test))
@@ -332,6 +333,7 @@ def _check_parts(cell: DataCell) -> None:
     split = dataset(cell).split(
         cell.held_out, VALIDATION_SHARE, stream(cell.seed, "domain split")
     )
+    assert split.validation is not None
     split.validation.split(
         None, None, stream(cell.seed, "domain split"), test=EVALUATION_SHARE
     )

@@ -108,7 +108,7 @@ def shared_fields(profile: DomainProfile, model: str) -> dict[str, Any]:
     )
 
 
-def trial(pack: Pack, report: Report) -> None:
+def trial(pack: Pack[_domains.DomainCell], report: Report) -> None:
     """Trains the model of a cell, measures its accuracies, and logs it with items for
     its evaluation.
     """

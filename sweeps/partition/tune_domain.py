@@ -104,7 +104,7 @@ def check(cell: DomainCell) -> None:
     _domains.check(cell)
 
 
-def trial(pack: Pack, report: Report) -> None:
+def trial(pack: Pack[DomainCell], report: Report) -> None:
     """Trains a cell's model, reports the criterion meanwhile, measures and logs it; NaN
     for a diverged training.
     """

@@ -219,4 +219,5 @@ def peak_memory() -> Iterator[Memory]:
 def _megabytes(field: str) -> float:
     """A size of this process, MiB."""
     kilobytes = re.search(rf"^{field}:\s+(\d+) kB$", _STATUS.read_text(), re.MULTILINE)
+    assert kilobytes is not None
     return int(kilobytes[1]) / 1024

@@ -5,6 +5,7 @@
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -85,6 +86,7 @@ def p_value(cell: IndependenceCell, seed: int) -> float:
     """The p-value of a cell's test in a data set."""
     generator = draws(seed, f"{cell.law} {cell.dependent}", cell.n)
     x, y, *z = SETTINGS[cell.law].sample(cell.n, generator, bool(cell.dependent))
+    condition: list[Any]
     condition = [pd.DataFrame(side) if isinstance(side, dict) else side for side in z]
     if cell.test.startswith("smooth"):
         return independence_test(x, y, *condition).p_value
@@ -93,7 +95,7 @@ def p_value(cell: IndependenceCell, seed: int) -> float:
     ).p_value
 
 
-def trial(pack: Pack, report: Report) -> None:
+def trial(pack: Pack[IndependenceCell], report: Report) -> None:
     """Tests every data set of the cells and reports the number of rejections."""
     for done, cell in enumerate(pack.cells):
         began = time.perf_counter()

@@ -176,7 +176,7 @@ def cost(cell: LawCell) -> float:
     return cell.sets * seconds(cell.method, cell.law, cell.n)
 
 
-def trial(pack: Pack, report: Report) -> None:
+def trial(pack: Pack[LawCell], report: Report) -> None:
     """Estimates every data set of the cells; reports bias, variance, coverage, duration
     and memory.
     """

@@ -113,7 +113,7 @@ def collection(folder: str, most: int) -> simulated.Simulated:
     return found.where((found.facts["number"].rank() <= most).to_numpy())
 
 
-def trial(pack: Pack, report: Report) -> None:
+def trial(pack: Pack[ReaderCell], report: Report) -> None:
     """Trains, calibrates and reports a reader."""
     for cell in pack.cells:
         simulations = collection(cell.data, cell.sets)

@@ -72,7 +72,7 @@ def compared(screened: Screen, simulated: KnownTable) -> dict[str, float]:
     return {name: float(count) for name, count in counts.items()}
 
 
-def trial(pack: Pack, report: Report) -> None:
+def trial(pack: Pack[ScreenCell], report: Report) -> None:
     """Draws the table of each cell and screens it."""
     for done, cell in enumerate(pack.cells):
         simulated = TABLES[cell.table]

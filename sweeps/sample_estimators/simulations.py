@@ -106,7 +106,7 @@ def has_conditions(only: str) -> bool:
     return only in (TRIPLES, TRANSFERS)
 
 
-def trial(pack: Pack, report: Report) -> None:
+def trial(pack: Pack[BlockCell], report: Report) -> None:
     """Simulates the data sets of the cells and reports their figures and true values."""
     for done, cell in enumerate(pack.cells):
         rows = []

@@ -207,6 +207,8 @@ def family_of(cell: DifficultyCell) -> Family:
         raise UnknownName(
             f"family must be one of {', '.join(valid)} for {cell.data}, got {name!r}"
         )
+    assert cell.epochs is not None and cell.batch is not None
+    assert cell.max_length is not None and cell.null is not None
     return SequenceClassifiers(
         name,
         epochs=cell.epochs,

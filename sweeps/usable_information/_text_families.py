@@ -153,7 +153,7 @@ def member(classifier: models.SequenceClassifier, blind: bool = False) -> Member
     a single space.
     """
 
-    def predict(texts: Any | None) -> np.ndarray:
+    def predict(texts: Any) -> np.ndarray:
         read = [NULL_INPUT] if blind else list(texts)
         return classifier.log_probabilities(read).double().numpy()
 

@@ -239,7 +239,7 @@ def check(cell: DifficultyCell) -> None:
     data_sets(cell)
 
 
-def trial(pack: Pack, report: Report) -> None:
+def trial(pack: Pack[DifficultyCell], report: Report) -> None:
     """Runs the study of the cell."""
     (cell,) = pack.cells
     if cell.study == "difficulty":
@@ -265,6 +265,7 @@ def measure(cell: DifficultyCell, report: Report) -> None:
     family = family_of(cell)
     x = inputs(cell, task)
     outcome = as_outcome(family, task.y)
+    assert outcome.classes is not None
     splits = splits_of(cell, task, outcome)
     generator = draws(cell.seed, "fit")
     informed = None
@@ -289,12 +290,13 @@ def measure(cell: DifficultyCell, report: Report) -> None:
         predicted, cell.estimator, family.name, task.groups[predicted.rows], FLOOR, None
     )
     report.metrics(cell, figures(estimate, predicted, task, outcome))
-    constants = {"training_items": int(splits[0][0].sum())}
+    constants: dict[str, float] = {"training_items": int(splits[0][0].sum())}
     information = known_information(cell)
     if information is not None:
         constants["shannon_bits"] = information / NATS_PER_BIT
     report.constants(cell, constants)
     if cell.artefacts:
+        assert informed is not None
         explain(
             cell, informed, take(x, predicted.rows), outcome, predicted.rows, report
         )
@@ -370,6 +372,8 @@ def figures(
     groups = task.groups[predicted.rows]
     codes = np.unique(groups, return_inverse=True)[1]
     classes = outcome.values[predicted.rows]
+    assert predicted.logs is not None and outcome.labels is not None
+    assert estimate.calibration is not None
     correct = (predicted.logs.argmax(axis=1) == classes).astype(float)
     pvi_bits = (predicted.informed - predicted.null) / NATS_PER_BIT
     values = {
@@ -424,6 +428,7 @@ def explain(
         informed, shown, outcome.values[rows[drawn]], FREQUENT, tokens=tokens
     )
     table = table[~table["token"].isin(headers)]
+    assert outcome.labels is not None
     table = table.assign(label=outcome.labels[table["code"]])
     report.table(cell, "artefacts", {name: table[name].to_numpy() for name in table})
     report.metrics(cell, {"artefact_texts": len(drawn)})
@@ -436,6 +441,7 @@ def follow(cell: DifficultyCell, report: Report) -> None:
     task = task_of(cell)
     family = family_of(cell)
     outcome = as_outcome(family, task.y)
+    assert outcome.classes is not None
     ((fitted, measured),) = splits_of(cell, task, outcome)
     x = inputs(cell, task)
 
@@ -482,6 +488,7 @@ def cost(cell: DifficultyCell) -> float:
         return 0.2 + 3e-6 * words * (
             cell.folds * fitted if crossed else fitted + measured
         )
+    assert cell.epochs is not None and cell.max_length is not None
     evaluations = cell.epochs if cell.study == "epochs" else 1
     # a step costs 3 times
     read = (

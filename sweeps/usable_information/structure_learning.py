@@ -364,10 +364,11 @@ def drawn(cell: StructureCell, number: int) -> Data:
             return Data(list(star.variables.T), star.parents)
         case "genes":
             return genes(cell.case, cell.n, generator)
+    assert cell.frames is not None
     return video_frames(cell.n, cell.frames, cell.case, generator)
 
 
-def trial(pack: Pack, report: Report) -> None:
+def trial(pack: Pack[StructureCell], report: Report) -> None:
     """Computes the weights of every data set by every method, and compares the
     structures with the truth.
     """

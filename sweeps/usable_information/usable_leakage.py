@@ -18,6 +18,7 @@ import functools
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -221,15 +222,17 @@ def check(cell: LeakageCell) -> None:
         one_of("family", name, FAMILIES)
     require_minimum(cell, MINIMUM)
     if cell.study == "blocks":
+        assert isinstance(cell, BlocksCell)
         one_of("representation", cell.representation, REPRESENTATIONS)
     else:
+        assert isinstance(cell, HidingCell)
         one_of("images", cell.data, ("digits", "mnist"))
         one_of("network to hide from", cell.against, (NOTHING, *NETWORKS))
         if not cell.strength >= 0.0:
             raise OutOfRange(f"strength must be at least 0, got {cell.strength}.")
 
 
-def trial(pack: Pack, report: Report) -> None:
+def trial(pack: Pack[Any], report: Report) -> None:
     """Measures the information that every family can use in the representation of a
     cell.
     """
@@ -293,6 +296,7 @@ def source_of(key: str) -> tuple[str, dict[str, np.ndarray]]:
 def data_sets(cell: LeakageCell) -> tuple[DataSet, ...]:
     """The logged items of a training, or all digits, from which some are drawn."""
     if cell.study == "blocks":
+        assert isinstance(cell, BlocksCell)
         source = "logged by a training of domain-partition"
         return (
             DataSet(cell.data, source, lambda: source_of(cell.source)[1], "evaluation"),

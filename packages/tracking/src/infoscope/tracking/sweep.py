@@ -14,7 +14,7 @@ import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from infoscope.errors import Conflict, OutOfRange, TooFew, UnknownName, WrongType
 from infoscope.tracking.checks import (
@@ -69,6 +69,7 @@ class Cell:
 
 
 AnyCell = Cell | dict[str, Any]  # a small sweep may have dicts as cells
+OneCell = TypeVar("OneCell", bound=AnyCell)
 
 
 def _items(record: Any) -> Iterator[tuple[str, Any]]:
@@ -241,7 +242,7 @@ class Sweep:
 
     name: str
     cells: Callable[[Any], Iterable[AnyCell]]
-    trial: Callable[[Pack, Report], None]
+    trial: Callable[[Pack[Any], Report], None]
     profiles: Mapping[str, Profile]
     resources: Mapping[str, float] = field(default_factory=lambda: {"cpu": 1})
     axes: Sequence[str] = ("seeds",)
@@ -375,7 +376,7 @@ class Sweep:
             )
         return tags
 
-    def run_here(self, pack: Pack, report: Report) -> None:
+    def run_here(self, pack: Pack[Any], report: Report) -> None:
         """Computes one pack in this process, without Ray and MLflow. Raises TypeError if
         `report` is no `Report`.
         """
@@ -409,12 +410,12 @@ class Sweep:
 
 
 @dataclass(frozen=True)
-class Pack:
+class Pack(Generic[OneCell]):
     """Cells that are computed together, and their device ("cpu" or "cuda"). Fields with
     a common value are attributes.
     """
 
-    cells: tuple[AnyCell, ...]
+    cells: tuple[OneCell, ...]
     device: str = "cpu"
 
     def __getattr__(self, name: str) -> Any:
