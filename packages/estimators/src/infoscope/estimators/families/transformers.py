@@ -6,7 +6,7 @@ Source: Ethayarajh et al. 2022, algorithm 1.
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,7 +36,7 @@ class TextClassifier:
     """
 
     model: transformers.PreTrainedModel
-    tokenizer: transformers.PreTrainedTokenizerBase
+    tokenizer: Callable[..., Any]
     epochs: int = 2
     batch: int = 32
     learning_rate: float = 5e-5
@@ -149,7 +149,7 @@ class TextClassifier:
             for _ in range(self.epochs):
                 for rows in torch.randperm(len(y)).split(self.batch):
                     optimiser.zero_grad()
-                    scores = self._scores(model, [texts[i] for i in rows])
+                    scores = self._scores(model, [texts[int(i)] for i in rows])
                     functional.cross_entropy(scores, y[rows].to(device)).backward()
                     optimiser.step()
         return model
