@@ -103,7 +103,9 @@ class TextClassifier:
         return Categorical(predict)
 
     def _scores(
-        self, model: transformers.PreTrainedModel, texts: Texts
+        self,
+        model: transformers.PreTrainedModel,
+        texts: Sequence[str | tuple[str, str]],
     ) -> torch.Tensor:
         """The log odds [n, classes] of texts."""
         columns = (
