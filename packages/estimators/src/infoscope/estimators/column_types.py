@@ -190,7 +190,7 @@ class _Columns:
     @property
     def categories(self) -> int:
         """Number of possible combinations of categories if all integers are labels."""
-        _, combinations = joint_codes(self.labels)
+        _, combinations = joint_codes(self.labels) if self.labels else (None, 1)
         return combinations * math.prod(column.count for column in self.integers)
 
     def variable(self, cells: int) -> Variable:
@@ -209,7 +209,7 @@ class _Columns:
             places.append(column.place)
         notes = self.notes + _number_notes(self.name, repeated)
         notes += _row_number_notes(self.name, different)
-        codes, categories = joint_codes(labels)
+        codes, categories = joint_codes(labels) if labels else (None, 1)
         stacked = np.column_stack(numbers) if numbers else np.empty((self.rows, 0))
         return Variable(np.ascontiguousarray(stacked), codes, categories, notes=notes)
 

@@ -313,7 +313,7 @@ def bare_columns(name: str, value: Any) -> list[_Column]:
                 f"{name} must hold vectors of one length, got a column of lists of "
                 f"lengths {lengths[:5]}."
             )
-        array = np.stack(array)
+        array = np.stack(list(array))
     if array.ndim not in (1, 2):
         advice = "."
         if array.ndim > 2:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,8 @@ from numpy.typing import ArrayLike
 
 from infoscope.errors import WrongType
 from infoscope.estimators.variables import MIN_REPEATS
+
+Counts = Any  # a pandas Series: pandas does not type its items and indices
 
 # values of texts of whole numbers, and of small codes with rare ones beyond them
 _MAX_LABEL_VALUES = 20
@@ -161,7 +164,7 @@ def _are_numbers(texts: pd.Index) -> np.ndarray:
     return ~np.isnan(np.asarray(numbers, dtype=np.float64))
 
 
-def _counts(texts: np.ndarray) -> pd.Series:
+def _counts(texts: np.ndarray) -> Counts:
     """How often every text [n] occurs, the most frequent first, without missing texts."""
     counts = pd.Series(texts, dtype=object).value_counts()
     names = []
@@ -171,7 +174,7 @@ def _counts(texts: np.ndarray) -> pd.Series:
     return counts.set_axis(names)
 
 
-def quoted(counts: pd.Series) -> str:
+def quoted(counts: Counts) -> str:
     """Texts with their counts: 'a' (12), 'b' (3); of many texts, the first ones."""
     items = counts[:MAX_SHOWN].items()
     shown = ", ".join(f"{text!r} ({count:,})" for text, count in items)

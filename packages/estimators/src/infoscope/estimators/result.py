@@ -427,7 +427,7 @@ def mean_influence(values: Values, groups: Groups = None) -> Values:
 
     The standard error is then robust to groups (Liang & Zeger 1986).
     """
-    sums = values - values.mean(axis=0)
+    sums: Any = values - values.mean(axis=0)  # numpy types weighted counts as whole
     if groups is not None:
         sums = np.bincount(groups, weights=sums)
     count = len(sums)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -264,8 +265,9 @@ def _autocorrelations(variables: list[Values]) -> _Autocorrelations:
 def _lagged_products(column: Values, max_lag: int) -> Values:
     """Sums [max_lag] of products of values [n] at lags 1, 2, ..."""
     length = next_fast_len(len(column) + max_lag, real=True)
-    spectrum = rfft(column.astype(np.float32), length)
-    return irfft(np.abs(spectrum) ** 2, length)[1 : max_lag + 1].astype(np.float64)
+    spectrum: Any = rfft(column.astype(np.float32), length)
+    products: Any = irfft(np.abs(spectrum) ** 2, length)
+    return products[1 : max_lag + 1].astype(np.float64)
 
 
 def _ordinal(number: int) -> str:

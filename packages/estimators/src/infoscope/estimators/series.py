@@ -384,7 +384,7 @@ class LagCurve(InNotebook):
 
     def __str__(self) -> str:
         sentences = []
-        by_direction = self.table.groupby(["cause", "effect"], sort=False)
+        by_direction: Any = self.table.groupby(["cause", "effect"], sort=False)
         for (cause, effect), rows in by_direction:
             sure = rows[(rows["low"] > 0) & (rows["grade"] != C)]
             if len(sure):
@@ -409,7 +409,7 @@ class LagCurve(InNotebook):
     def plot(self, ax: Any = None) -> Any:
         """Draws bits by lag with the intervals, both directions."""
         ax = axes(ax)
-        by_direction = self.table.groupby(["cause", "effect"], sort=False)
+        by_direction: Any = self.table.groupby(["cause", "effect"], sort=False)
         for (cause, effect), rows in by_direction:
             label = f"{cause} to {effect}"
             lag, low, high = rows["lag"], rows["low"], rows["high"]

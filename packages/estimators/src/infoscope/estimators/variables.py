@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import overload
 
 import numpy as np
 from scipy.special import ndtri
@@ -136,7 +135,7 @@ def join(*variables: Variable) -> Variable:
         notes += variable.notes
         if variable.codes is not None:
             labels.append(variable.codes)
-    codes, categories = joint_codes(labels)
+    codes, categories = joint_codes(labels) if labels else (None, 1)
     distinct_notes = tuple(dict.fromkeys(notes))
     return Variable(np.hstack(numbers), codes, categories, ranked, distinct_notes)
 
@@ -271,14 +270,8 @@ def of_kept(groups: np.ndarray | None, rows: np.ndarray) -> np.ndarray | None:
     return codes
 
 
-@overload
-def joint_codes(codes: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, int]: ...
-@overload
-def joint_codes(codes: list[np.ndarray]) -> tuple[np.ndarray | None, int]: ...
-def joint_codes(codes: Sequence[np.ndarray]) -> tuple[np.ndarray | None, int]:
-    """A code for each combination that occurs, and their number; (None, 1) of no codes."""
-    if not codes:
-        return None, 1
+def joint_codes(codes: Sequence[np.ndarray]) -> tuple[np.ndarray, int]:
+    """A code for each combination that occurs, and their number."""
     first, *others = codes
     joint, count = factorise(first)
     for column in others:

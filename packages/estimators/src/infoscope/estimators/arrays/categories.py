@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from math import hypot, nan, sqrt
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -200,7 +200,9 @@ class _CountMethod(Described):
         is_alone = np.rint(cells)[table.cells] <= 1
         if not self.cross_check or is_alone.mean() <= 0.05:
             return 0.0
-        other = next(method for method in METHODS if method.name == self.cross_check)
+        other: Any = next(
+            method for method in METHODS if method.name == self.cross_check
+        )
         return abs(other.measure(table, rows).value - value)
 
 

@@ -85,7 +85,7 @@ class Preparation:
     def fit(
         cls,
         variable: Variable,
-        rows: NDArray,
+        rows: NDArray | slice,
         margins: str = "auto",
         components: int | None = None,
     ) -> Preparation:

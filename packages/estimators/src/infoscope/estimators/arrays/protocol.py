@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 
@@ -88,7 +88,7 @@ class Described:
             ):
                 require_int(field.name, value, self.least.get(field.name, 1))
 
-    def with_settings(self, settings: Mapping[str, Any]) -> Described:
+    def with_settings(self, settings: Mapping[str, Any]) -> Self:
         """The method with some settings changed. ValueError for an unknown setting."""
         names = [field.name for field in fields(self)]
         for name in settings:

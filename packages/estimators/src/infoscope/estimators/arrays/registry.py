@@ -483,7 +483,7 @@ def normalised(
                 "a differential entropy "
                 "depends on the unit and may be 0 or negative."
             )
-    categories_of = [variables[name].codes for name in names]
+    categories_of = [variables[name].strata for name in names]
     if by == "joint":
         cells, _ = joint_codes(categories_of)
         categories_of = [cells]

@@ -6,7 +6,7 @@ Each fold is evaluated by the copula that is fitted to the other folds.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -166,7 +166,7 @@ def kendall(columns: Values) -> Values:
         tau = np.eye(dim)
         below_diagonal = np.tril_indices(dim, -1)
         for a, b in zip(*below_diagonal):
-            pair = stats.kendalltau(columns[:, a], columns[:, b])
+            pair: Any = stats.kendalltau(columns[:, a], columns[:, b])
             tau[a, b] = pair.statistic
             tau[b, a] = pair.statistic
         return tau

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from scipy.linalg import cho_solve, cholesky
@@ -15,7 +15,7 @@ from infoscope.errors import InvalidInput, WrongType
 # weight of the distribution without input, which bounds the loss of outliers
 FLOOR = 0.01
 # of inputs: means [n, q]; of None: [1, q]
-Mean = Callable[[Any | None], np.ndarray]
+Mean = Callable[[Any], np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +25,7 @@ class Categorical:
     log_probabilities  of inputs: [n, classes], nats; of None: [1, classes]
     """
 
-    log_probabilities: Callable[[Any | None], np.ndarray]
+    log_probabilities: Callable[[Any], np.ndarray]
 
     def log_density(self, x: Any | None, y: np.ndarray) -> np.ndarray:
         """Log probabilities [n] of the classes y [n] given x, nats."""
@@ -77,6 +77,16 @@ class FlooredNormal:
         return np.logaddexp(informed, constant)
 
 
+@overload
+def without_input(y: np.ndarray, classes: int) -> Categorical: ...
+@overload
+def without_input(
+    y: np.ndarray, classes: None, variance: float | None = None
+) -> Normal: ...
+@overload
+def without_input(
+    y: np.ndarray, classes: int | None, variance: float | None = None
+) -> Categorical | Normal: ...
 def without_input(
     y: np.ndarray, classes: int | None, variance: float | None = None
 ) -> Categorical | Normal:

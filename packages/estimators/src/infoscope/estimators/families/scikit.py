@@ -71,7 +71,7 @@ class Sklearn:
         if x is None:
             return without_input(y, classes)
         x = as_rows(x)
-        model = clone(self.estimator)
+        model: Any = clone(self.estimator)
         seed_names = [
             name
             for name in model.get_params()
@@ -111,9 +111,7 @@ class Sklearn:
                 "1."
             )
         folds = GroupKFold(min(5, count))
-        held_out = cross_val_predict(
-            model, x, targets, groups=groups, cv=folds
-        ).reshape(y.shape)
+        held_out: Any = cross_val_predict(model, x, targets, groups=groups, cv=folds)
         model.fit(x, targets)
 
         def mean(new: Any) -> np.ndarray:
@@ -121,7 +119,7 @@ class Sklearn:
                 -1, y.shape[1]
             )
 
-        return FlooredNormal.around(mean, y, y - held_out)
+        return FlooredNormal.around(mean, y, y - held_out.reshape(y.shape))
 
 
 def _same_for_all(logs: np.ndarray) -> Categorical:
@@ -186,7 +184,7 @@ class GradientBoosting:
         if x is None:
             return without_input(y, classes)
         x = as_matrix("x", x)
-        trees = (
+        trees: Any = (
             HistGradientBoostingRegressor
             if classes is None
             else HistGradientBoostingClassifier
@@ -218,7 +216,7 @@ def columns_logistic(frame: pd.DataFrame, penalty: float = 1.0) -> Sklearn:
     """
     require_number("penalty", penalty, ends=False)
     numbers = frame.select_dtypes(include=["number", "bool"]).columns.tolist()
-    parts = [
+    parts: list[tuple[str, Any, Any]] = [
         (str(name), TfidfVectorizer(**WORDS), name)
         for name in frame
         if name not in numbers

@@ -151,7 +151,8 @@ class WeightedMixture:
         for log_weight, log in zip(self.log_weights, logs):
             weighted.append(log_weight + log)
         terms = np.stack(np.broadcast_arrays(*weighted))
-        return logsumexp(terms, axis=0)
+        total: Any = logsumexp(terms, axis=0)
+        return total
 
 
 def maximum_likelihood_weights(logs: Values) -> Values:

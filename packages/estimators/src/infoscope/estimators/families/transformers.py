@@ -6,7 +6,7 @@ Source: Ethayarajh et al. 2022, algorithm 1.
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,7 +36,7 @@ class TextClassifier:
     """
 
     model: transformers.PreTrainedModel
-    tokenizer: transformers.PreTrainedTokenizerBase
+    tokenizer: Callable[..., Any]
     epochs: int = 2
     batch: int = 32
     learning_rate: float = 5e-5
@@ -103,7 +103,9 @@ class TextClassifier:
         return Categorical(predict)
 
     def _scores(
-        self, model: transformers.PreTrainedModel, texts: Texts
+        self,
+        model: transformers.PreTrainedModel,
+        texts: Sequence[str | tuple[str, str]],
     ) -> torch.Tensor:
         """The log odds [n, classes] of texts."""
         columns = (
@@ -149,7 +151,7 @@ class TextClassifier:
             for _ in range(self.epochs):
                 for rows in torch.randperm(len(y)).split(self.batch):
                     optimiser.zero_grad()
-                    scores = self._scores(model, [texts[i] for i in rows])
+                    scores = self._scores(model, [texts[int(i)] for i in rows])
                     functional.cross_entropy(scores, y[rows].to(device)).backward()
                     optimiser.step()
         return model

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import combinations, product
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -198,7 +198,7 @@ def _tree_inputs(conditions: Columns, scores: Values) -> tuple[Inputs, Integers]
     parts = [_inputs(column, scores) for column in conditions]
     widths = [part.shape[1] for part in parts]
     column_of_input = np.repeat(np.arange(len(parts)), widths)
-    inputs = zscore(np.hstack(parts), axis=0)
+    inputs: Any = zscore(np.hstack(parts), axis=0)
     return inputs.round(6).astype(np.float32), column_of_input
 
 

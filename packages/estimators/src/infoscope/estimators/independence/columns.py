@@ -127,7 +127,7 @@ def as_column(
     parts = bare_columns(name, value)
     if len(parts) != 1:
         raise InvalidInput(f"{name} must be one column, got {len(parts)}.")
-    series = pd.Series(parts[0], name=name)
+    series: Any = pd.Series(parts[0], name=name)
     is_known = series.notna().to_numpy()
     if not is_known.any():
         raise NoVariation(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.polynomial.hermite_e import hermevander
@@ -156,7 +157,7 @@ def _orthonormal(columns: Values) -> Values:
 
 def independent_columns(columns: Values) -> Mask:
     """Which columns [d] of [n, d] earlier columns do not span."""
-    triangle = np.linalg.qr(columns, mode="r")
+    triangle: Any = np.linalg.qr(columns, mode="r")
     return not_spanned(triangle)
 
 

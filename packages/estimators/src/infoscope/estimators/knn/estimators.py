@@ -263,6 +263,7 @@ def co_information(
     joint = join(a, b, target)
     for sign, source in ((1, a), (1, b), (-1, join(a, b))):
         term = pair(source, target, unscaled, local=True)
+        assert term.local is not None
         local_values += sign * term.local
         notes += term.notes
         methods.append(term.method)

@@ -96,7 +96,7 @@ def permuted_estimates(
 
     The variables are already on the scale of the search.
     """
-    columns = [np.ascontiguousarray(variable.continuous) for variable in (x, y, z)]
+    a, b, c = (np.ascontiguousarray(each.continuous) for each in (x, y, z))
     codes_x = x.strata
     codes_z = z.strata
     codes_yz, _ = joint_codes((y.strata, codes_z))
@@ -117,7 +117,7 @@ def permuted_estimates(
         for start in range(0, z.n, BLOCK):  # the user can interrupt between blocks
             end = min(start + BLOCK, z.n)
             add_local_values(
-                start, end, *columns, codes_x, codes_yz, codes_z, chosen_rows, weights,
+                start, end, a, b, c, codes_x, codes_yz, codes_z, chosen_rows, weights,
                 k, closed, table, sums, tied,
             )  # fmt: skip
         return sums, tied

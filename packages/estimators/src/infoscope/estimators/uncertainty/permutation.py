@@ -147,6 +147,7 @@ def permutation_test(
         first, second, strata, row_groups
     )
     if exchanged == "whole groups" and first.kind != "discrete":
+        assert row_groups is not None
         sizes = np.bincount(row_groups)
         if sizes.min() != sizes.max():
             raise WrongLength(

@@ -188,6 +188,7 @@ def subsample(
     sample, codes = sample.without_copies(codes)
     plan = shared(resamples, sample.n, codes)
     if plan is None:
+        assert not isinstance(resamples, Resamples)
         plan = half_samples(sample.n, resamples, generator_or_default(generator), codes)
     _require_classes_in_each(sample, plan.weights)
     all_rows = np.ones((sample.n, 1), np.uint8)
@@ -237,6 +238,7 @@ def _require_classes_in_each(sample: Sample, weights: Weights) -> None:
     subsamples = weights.shape[1]
     for name, variable in (("x", x), ("y", y)):
         if variable.kind == "discrete":
+            assert variable.codes is not None
             has_class = np.zeros((variable.categories, subsamples), bool)
             np.logical_or.at(has_class, variable.codes[first_rows], is_present)
             constant = int((has_class.sum(axis=0) < 2).sum())
