@@ -106,6 +106,7 @@ def _variables(array: Any, xyz: Any, data_type: Any) -> tuple[Any, Any, Any]:
     labels = np.zeros(len(array), bool)
     if data_type is not None:
         labels = np.asarray(data_type, bool).all(axis=1)
+    assert isinstance(labels, np.ndarray)
     variables: list[list[Any]] = [[], [], []]
     for row, label, part in zip(array, labels, xyz):
         if part in (0, 1) or (part == 2 and np.ptp(row) > 0):

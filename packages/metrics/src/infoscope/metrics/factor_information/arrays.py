@@ -226,6 +226,7 @@ def _by_neighbours(
         estimate = knn.mutual_information(x, y, k, local=True)
         methods.append(estimate.method)
         subsets_with_notes += bool(estimate.notes)
+        assert estimate.local is not None
         # rows alone in their class
         values = np.where(np.isnan(estimate.local), estimate.value, estimate.local)
         if half_samples is None:
@@ -305,9 +306,11 @@ def mixed_with_subsets(
     sets = [*alone, *others, everything]
     clusters = information.clusters
     if clusters is None:
+        assert information.n is not None
         clusters = np.arange(information.n)
     groups, place = np.unique(clusters, return_inverse=True)
     folds = (generator.permutation(len(groups)) % MIXTURE_FOLDS)[place]
+    assert information.pointwise is not None
     pointwise = np.zeros_like(information.pointwise)
     for k in range(len(information.factors)):
         local = {}

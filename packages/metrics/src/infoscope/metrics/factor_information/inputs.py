@@ -203,11 +203,8 @@ def _typed_columns(factors: Any, least: int) -> list[tuple[type, Any]]:
         typed = columns("factors", factors)
         values = np.empty((len(typed[0][1]), len(typed)))
     else:
-        values = (
-            factors.detach().cpu().numpy()
-            if hasattr(factors, "detach")
-            else np.asarray(factors)
-        )
+        detach = getattr(factors, "detach", None)
+        values = detach().cpu().numpy() if detach else np.asarray(factors)
         typed = None
     if values.ndim == 1:
         values = values[:, None]
@@ -235,7 +232,9 @@ def parts_of(numbers: Values) -> Codes:
     """
     columns = numbers.T
     parts = int(MAX_PARTS ** (1 / len(columns)))
-    return joint_codes([_cut(column, parts) for column in columns])[0]
+    codes = joint_codes([_cut(column, parts) for column in columns])[0]
+    assert codes is not None
+    return codes
 
 
 def _cut(numbers: Values, most: int) -> Codes:

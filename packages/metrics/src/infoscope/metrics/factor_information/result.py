@@ -205,7 +205,8 @@ class FactorInformation:
         TooFew
             A single latent.
         """
-        if len(self.latents) < 2:
+        count = len(self.latents)
+        if count < 2:
             raise TooFew(
                 "latents must be at least two columns for mig, got "
                 f"{self.latents[0]!r} only."
@@ -302,7 +303,9 @@ class FactorInformation:
             name = self.latents[latent], self.factors[k]
             entropy = self.entropy[k]
             full_colour = entropy if entropy > 0 else largest  # numbers have no entropy
-            cells[name] = estimates[k, latent].bits
+            estimate = estimates[k, latent]
+            assert isinstance(estimate, Estimate)
+            cells[name] = estimate.bits
             shares[name] = value / full_colour
         return draw_map(
             ax,

@@ -51,8 +51,8 @@ def linear(route: Route, terms: Linear) -> Estimate:
             reasons.append(f"{term.name}: {' '.join(route[term].notes)}")
     if reasons:
         return undefined("; ".join(reasons))
-    first, *others = [factor * route[term] for term, factor in terms.items()]
-    return sum(others, first)
+    parts: list[Estimate] = [route[term] * factor for term, factor in terms.items()]
+    return sum(parts[1:], parts[0])
 
 
 def as_share(
@@ -118,6 +118,7 @@ def knn_route(
             except ValueError as error:
                 route[term] = undefined(str(error))
                 continue
+            assert estimate.influence is not None
             value = estimate.value
             influence = estimate.influence
             notes = estimate.notes

@@ -231,9 +231,8 @@ def _data(
         raise UnknownName(
             f"label must be one of the targets {list(aims)}, got {label!r}."
         )
-    labels = [label]
+    labels = [] if label is None else [label]
     if label is None:
-        labels = []
         for name, aim in aims.items():
             if aim.role == TARGET and aim.outcome.classes:
                 labels.append(name)
@@ -305,6 +304,7 @@ def _aim(name: str, values: Any, role: str, n: int) -> _Aim:
     if variable.kind != "discrete":
         return _Aim(variable, Outcome(variable.continuous, None), role)
     bare = np.asarray(values.values if isinstance(values, Discrete) else values)
+    assert variable.codes is not None
     first_rows = np.unique(variable.codes, return_index=True)[1]
     labels = bare.reshape(n, -1)[first_rows]
     if labels.shape[1] == 1:
@@ -340,6 +340,7 @@ def _require_classes(outcome: Outcome, groups: Codes) -> None:
     lone = np.flatnonzero(np.bincount(members) < 2)
     if not len(lone):
         return
+    assert outcome.labels is not None
     rows = int((outcome.values == lone[0]).sum())
     numbers = ""
     if np.asarray(outcome.labels).dtype.kind in "iu":

@@ -70,7 +70,9 @@ class Screen(InNotebook):
     @property
     def _dependent(self) -> pd.DataFrame:
         """The rows of `table` that are called dependent."""
-        return self.table[self.table["dependent"]]
+        rows = self.table[self.table["dependent"]]
+        assert isinstance(rows, pd.DataFrame)
+        return rows
 
     @property
     def relevant(self) -> list[str]:
@@ -95,9 +97,9 @@ class Screen(InNotebook):
         target), nan where there is none; neighbours are alike.
         """
         if self.target:
-            return self.table.set_index("column")[[value]].rename(
-                columns={value: self.target}
-            )
+            column = self.table.set_index("column")[[value]]
+            assert isinstance(column, pd.DataFrame)
+            return column.rename(columns={value: self.target})
         names = sum(self._clusters(2.0), [])
         dtype = float if pd.api.types.is_float_dtype(self.table[value]) else object
         matrix = pd.DataFrame(np.nan, names, names, dtype)
@@ -211,7 +213,7 @@ class Screen(InNotebook):
             "(Benjamini & Hochberg 1995), here at "
             f"most {self.level:g}.",
         ]
-        if (self.table["dependent"] & (self.table["low_bits"] <= 0)).any():
+        if np.any(self.table["dependent"] & (self.table["low_bits"] <= 0)):
             meaning.append(
                 "An interval that begins at 0 with a small q: the test detects a weak "
                 "dependence, of at most the upper "
@@ -245,7 +247,7 @@ class Screen(InNotebook):
             columns["with"] = shown["with"]
         columns["bits (95 %)"] = _with_intervals(shown, "bits")
         columns["grade"] = shown["grade"]
-        if (self.table["n"] < self.n).any():
+        if np.any(self.table["n"] < self.n):
             columns["n"] = shown["n"].map("{:,}".format)
         columns["q"] = shown["q"].map(lambda q: "" if math.isnan(q) else f"{q:.2g}")
         if self.target:
@@ -283,7 +285,7 @@ class Screen(InNotebook):
         size = max(4.0, cell_size * len(names) + 2)
         ax = axes(ax, (size + 1, size))
         largest = float(values.max(initial=1e-9, where=are_finite))
-        image = heat(ax, values, texts, names, names, largest)
+        image = heat(ax, values, texts.tolist(), names, names, largest)
         ax.tick_params(axis="x", rotation=90)
         ax.figure.colorbar(
             image, ax=ax, label=f"information{self.beyond} (bits)", aspect=40

@@ -40,6 +40,7 @@ class SeriesScreen(InNotebook):
     def answers(self) -> list[str]:
         """What was found, in sentences."""
         leading = self.table[self.table["leads"]]
+        assert isinstance(leading, pd.DataFrame)
         compared = len(self.table)
         if leading.empty:
             return [

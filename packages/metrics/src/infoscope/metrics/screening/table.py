@@ -128,7 +128,8 @@ def screen(
     """
     require_number("level", level, 0, 1, ends=False)
     require_int("rows", MIN_ROWS if rows is None else rows, MIN_ROWS)
-    if target is not None and np.ndim(groups) == 0 and target == groups:
+    named_groups = groups is not None and np.ndim(groups) == 0
+    if target is not None and named_groups and target == groups:
         raise Conflict(
             f"groups must name another column than target, got {groups!r} for both."
         )
@@ -438,6 +439,7 @@ def _tests(
     for number, (x, y) in enumerate(pairs):
         if x in complete and y in complete:
             test = together
+            assert test is not None
             place = place_x[x], place_y[y]
         else:
             rows = columns[x].known & columns[y].known

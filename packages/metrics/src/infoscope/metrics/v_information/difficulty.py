@@ -83,11 +83,12 @@ def token_artefacts(
         {"token": left_out, "code": codes[items], "item": items, "bits": change}
     )
     rows = []
-    for (token, code), members in occurrences.groupby(["token", "code"], sort=True):
+    for names, members in occurrences.groupby(["token", "code"], sort=True):
+        assert isinstance(names, tuple)
         groups = pd.factorize(members["item"])[0]
         bits = members["bits"].to_numpy()
         error = clustered_error(bits, groups)
-        rows.append([token, code, bits.mean(), error, len(bits), int(groups.max()) + 1])
+        rows.append([*names, bits.mean(), error, len(bits), int(groups.max()) + 1])
     names = [
         "token",
         "code",

@@ -351,7 +351,7 @@ def report(
     family: Any = None,
     without: Sequence[str] = (),
     groups: ArrayLike | None = None,
-    items: Sequence[Any] | None = None,
+    items: Sequence[Any] | NDArray[Any] | None = None,
     rows: ArrayLike | None = None,
     heading: str = "row",
     generator: np.random.Generator | None = None,
@@ -430,6 +430,7 @@ def report(
         )
     progress(0.8, "wrong labels")
     outcome = model.outcome
+    assert outcome.labels is not None
     logs = with_floor(model.logs, FLOOR)
     log_probability = logs[np.arange(len(logs)), outcome.values]
     groups_per_row = min(1.0, (codes.max() + 1) / len(codes))
@@ -482,7 +483,7 @@ def _frequent(
     """
     members = pd.DataFrame({"label": labels, "group": groups}).drop_duplicates()
     counts = members["label"].value_counts()
-    rare = counts.index[counts < MIN_ITEMS]
+    rare = counts.index[(counts < MIN_ITEMS).to_numpy()]
     if len(counts) - len(rare) < 2:
         raise NoVariation(
             f"labels must have two classes of {MIN_ITEMS} items or more, got "
@@ -509,6 +510,7 @@ def _from_inputs(
             _without(x, column), labels, family, groups, generator, progress
         )
         lost[column] = mean_of(predictions.informed - fewer.informed, groups)
+    assert predictions.logs is not None
     return _Model(predictions.logs, predictions.null, outcome, name, lost)
 
 

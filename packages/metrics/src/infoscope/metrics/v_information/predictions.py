@@ -167,8 +167,8 @@ def measured(
     x: Any,
     outcome: Outcome,
     tests: Sequence[np.ndarray],
-    fits: Sequence[Predictor],
-    nulls: Sequence[Predictor],
+    fits: Sequence[Any],  # of ClassPredictor for classes, else of Predictor
+    nulls: Sequence[Any],
     floor: float,
 ) -> Predictions:
     """Predictions of classes, with the floor, or of numbers, whose densities have a

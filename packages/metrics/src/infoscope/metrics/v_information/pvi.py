@@ -67,6 +67,7 @@ def table(predictions: Predictions, outcome: Outcome) -> pd.DataFrame:
     }
     if outcome.labels is not None:
         codes = outcome.values[predictions.rows]
+        assert predictions.logs is not None
         predicted = predictions.logs.argmax(axis=1)
         columns = {"label": outcome.labels[codes], **columns}
         columns["predicted"] = outcome.labels[predicted]
@@ -142,6 +143,7 @@ def slices(
     pvi_bits = table["pvi_bits"].to_numpy()
     by_columns = [table[column] for column in columns]
     for value, members in places.groupby(by_columns, observed=True, dropna=False):
+        assert isinstance(value, tuple)
         bits = pvi_bits[members]
         groups_of_members = np.unique(codes[members], return_inverse=True)[1]
         error = clustered_error(bits, groups_of_members)

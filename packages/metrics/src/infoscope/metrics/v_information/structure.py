@@ -114,7 +114,7 @@ class Weights:
 @aligns("variables")
 def weights_by(
     family: Any,
-    variables: Sequence[ArrayLike] | np.ndarray,
+    variables: Sequence[ArrayLike] | np.ndarray | pd.DataFrame,
     estimator: str = CROSS_FITTED,
     folds: int = 5,
     floor: float = FLOOR,
@@ -131,6 +131,7 @@ def weights_by(
 
     Other parameters and errors are as in `v_information.estimate`.
     """
+    columns: list[Any]
     if isinstance(variables, pd.DataFrame):
         columns = [variables[name] for name in variables]
     elif isinstance(variables, np.ndarray) and variables.ndim == 2:
@@ -175,7 +176,10 @@ def weights_by(
     return Weights(value, error)
 
 
-def wrong_edges(parents: ArrayLike, truth: ArrayLike, directed: bool = True) -> float:
+def wrong_edges(
+    parents: Sequence[int] | np.ndarray, truth: Sequence[int] | np.ndarray,
+    directed: bool = True,
+) -> float:  # fmt: skip
     """The share of the m - 1 edges of a tree that are not in the true tree; undirected:
     in neither direction.
     """
@@ -191,7 +195,7 @@ def wrong_edges(parents: ArrayLike, truth: ArrayLike, directed: bool = True) -> 
     return len(edges - expected) / len(edges)
 
 
-def edges_of(name: str, parents: ArrayLike) -> set[tuple[int, int]]:
+def edges_of(name: str, parents: Sequence[int] | np.ndarray) -> set[tuple[int, int]]:
     """The (parent, child) pairs of a tree; OutOfRange unless it has one root and no
     cycle.
     """

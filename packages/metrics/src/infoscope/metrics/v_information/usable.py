@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +50,7 @@ class Extrapolated:
         )
 
     def __rmul__(self, factor: float) -> Extrapolated:
-        return Extrapolated(factor * self.measured, factor * self.further)
+        return Extrapolated(self.measured * factor, self.further * factor)
 
     @property
     def estimate(self) -> Estimate:
@@ -129,9 +130,9 @@ def predictions(
     fits = fit_each(
         family, x, outcome.values, trainings, outcome.classes, groups, generator
     )
-    sets = [fits]
+    sets: list[Any] = [fits]  # of WeightedMixture
     if family.first is not None:
-        sets.append([fit.first for fit in fits])
+        sets.append([fit.first for fit in sets[0]])
     held_out = []
     for full in sets:
         half = [fit.half for fit in full]
