@@ -40,7 +40,7 @@ _NOT_SENT = [
     ".*_cache/",
     ".env",
 ]
-_QUIET: dict[str, Any] = {"logging_level": "ERROR", "log_to_driver": False}
+_LOGGING: dict[str, Any] = {"logging_level": "ERROR", "log_to_driver": False}
 _CONNECT_SECONDS = 10.0
 # characters of the folder for temporary files: the path of a socket has at most 107
 _MAX_FOLDER = 30
@@ -206,7 +206,7 @@ def _init_local(folder: Path) -> None:
             num_cpus=cores,
             include_dashboard=False,
             object_store_memory=200 * 2**20,
-            **_QUIET,
+            **_LOGGING,
         )
 
 
@@ -229,7 +229,7 @@ def _connect(address: str) -> None:
         ray.init(
             address=address,
             runtime_env=environment,
-            **_QUIET,
+            **_LOGGING,
         )
     except (
         ConnectionError,
