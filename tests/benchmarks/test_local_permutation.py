@@ -13,14 +13,19 @@ from scipy.spatial import cKDTree
 from scipy.special import digamma
 from scipy.stats import rankdata
 
+from infoscope.data.tasks.cases import draws
 from infoscope.data.tasks.independence import setting
 from infoscope.estimators.uncertainty import permutation_test
+from infoscope.metrics.shares import clopper_pearson
 from tests.benchmarks.timing import seconds, show
 from tests.estimators.uncertainty.test_local import published
 
 pytestmark = pytest.mark.bench
 
+SETS = 100
+LEVEL = 0.05
 NEAR = 5
+LAWS = ("linear-1-of-100", "sine-1", "linear-5", "one-of-10")
 
 
 def information(x, y, z, k):
@@ -57,6 +62,45 @@ def ours(x, y, z, permutations, generator):
     return permutation_test(
         x, y, z, permutations=permutations, generator=generator
     ).p_value
+
+
+def rejected(name, dependent, sets, test, permutations=39):
+    """In how many data sets independence is rejected."""
+    distribution = setting(name)
+    rows = distribution.rows
+    count = 0
+    for seed in sets:
+        generator = draws(seed, f"{name} {int(dependent)}", rows)
+        sample = distribution.sample(rows, generator, dependent)
+        count += test(*sample, permutations, generator) <= LEVEL
+    return count
+
+
+def share(count, of):
+    low, high = clopper_pearson(count, of, 0.95)
+    return f"{100 * count / of:.1f} % ({100 * low:.0f} to {100 * high:.0f})"
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_size_and_power_beside_the_plain_algorithm(name):
+    counts = {}
+    for test in (ours, plain):
+        size, power = (
+            rejected(name, dependent, range(SETS), test) for dependent in (False, True)
+        )
+        counts[test] = size, power
+        show(
+            f"{name}, {test.__name__}",
+            sets=SETS,
+            size=share(size, SETS),
+            power=share(power, SETS),
+        )
+    size, power = counts[ours]
+    assert clopper_pearson(size, SETS, 0.95)[0] <= LEVEL
+    highest = clopper_pearson(power, SETS, 0.95)[1]
+    lowest_of_plain = clopper_pearson(counts[plain][1], SETS, 0.95)[0]
+    # else the power is clearly below that of the plain algorithm
+    assert highest >= lowest_of_plain
 
 
 @pytest.mark.parametrize("rows, permutations", [(200, 199), (500, 199), (2000, 19)])

@@ -44,6 +44,7 @@ def data():
     return {
         "z": z,
         "labels": labels,
+        "domain": g.integers(0, 5, N),
         "y": z[:, 0] + g.normal(size=N),
     }
 
@@ -87,6 +88,12 @@ def test_hundred_halves_of_ross(data):
         "I(z; y), permutations",
         ratios(lambda: permutation_test(z, labels, k=K), plain, ROUNDS),
     )
+
+
+def test_hundred_halves_of_stratified_ross(data):
+    variables = data["z"], data["labels"], data["domain"]
+    plain = lambda: knn.conditional_mutual_information(*variables, k=K)  # noqa: E731
+    assert is_fast("I(z; y | d)", variables, plain)
 
 
 def test_hundred_halves_of_ksg(data):

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any
 
 import numba
 import numpy as np
 from llvmlite import ir
-from numba import extending, types
+from numba import types
+from numba.extending import intrinsic
 
-intrinsic: Any = extending.intrinsic  # callers leave out its typing context
 LANES = 64  # entries compared at once
 # A float32 distance is off by at most 2 roundings of each coordinate and one of the
 # difference (2^-24 each); doubled.
@@ -53,10 +52,9 @@ class Tree:
     last: np.ndarray
 
     @property
-    def arrays(self) -> tuple[Any, Any, Any, Any, Any, Any, Any, Any, Any, Any]:
+    def arrays(self) -> tuple:
         """The arrays that all kernels take."""
-        arrays: Any = tuple(getattr(self, field.name) for field in fields(self)[1:])
-        return arrays
+        return tuple(getattr(self, field.name) for field in fields(self)[1:])
 
     @cached_property
     def in_steps(self) -> tuple[np.ndarray, float]:

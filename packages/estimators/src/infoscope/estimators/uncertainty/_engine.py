@@ -185,7 +185,7 @@ class Engine:
             sums[some] = total[: sums[some].size]
             for i in np.flatnonzero((member > own).any(axis=1)):
                 self.add_from_full_row(
-                    int(i), member, goal, member[i] > own[i], sums[some], tied[some]
+                    i, member, goal, member[i] > own[i], sums[some], tied[some]
                 )
         return sums, counts.sum(axis=0), tied
 
