@@ -255,13 +255,10 @@ def read_parquet(path: Path) -> pa.Table:
                 fields.append(field)
         with pq.ParquetFile(path, read_dictionary=texts) as file:
             table = file.read(columns=[field.name for field in fields])
-        compute: Any = pc  # its functions are made when it is imported
         for name in texts:
             for chunk in table[name].chunks:
-                lengths = compute.take(
-                    compute.binary_length(chunk.dictionary), chunk.indices
-                )
-                unpacked += compute.sum(lengths).as_py() or 0
+                lengths = pc.take(pc.binary_length(chunk.dictionary), chunk.indices)
+                unpacked += pc.sum(lengths).as_py() or 0
         require_size(path, unpacked)
         return table.cast(pa.schema(fields, metadata=schema.metadata))
     except OSError as error:  # from pyarrow, for a damaged file

@@ -131,9 +131,7 @@ class Report(InNotebook):
         lines = pd.DataFrame([line.figures() for line in self.record])
         ends = [*COLUMNS, "codes", "says"]
         kinds = [name for name in lines if name not in ("what", *ends)]
-        lines = lines[["what", *kinds, *ends]]
-        assert isinstance(lines, pd.DataFrame)
-        return lines.fillna(dict.fromkeys(kinds, ""))
+        return lines[["what", *kinds, *ends]].fillna(dict.fromkeys(kinds, ""))
 
     @property
     def text(self) -> pd.DataFrame:

@@ -40,7 +40,6 @@ _NOT_SENT = [
     ".*_cache/",
     ".env",
 ]
-_LOGGING: dict[str, Any] = {"logging_level": "ERROR", "log_to_driver": False}
 _CONNECT_SECONDS = 10.0
 # characters of the folder for temporary files: the path of a socket has at most 107
 _MAX_FOLDER = 30
@@ -206,7 +205,8 @@ def _init_local(folder: Path) -> None:
             num_cpus=cores,
             include_dashboard=False,
             object_store_memory=200 * 2**20,
-            **_LOGGING,
+            logging_level="ERROR",
+            log_to_driver=False,
         )
 
 
@@ -229,7 +229,8 @@ def _connect(address: str) -> None:
         ray.init(
             address=address,
             runtime_env=environment,
-            **_LOGGING,
+            logging_level="ERROR",
+            log_to_driver=False,
         )
     except (
         ConnectionError,

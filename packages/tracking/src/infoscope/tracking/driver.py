@@ -351,7 +351,7 @@ class _Run:
         if gpus and share:
             device = "cuda"
             needed["GPU"] = share
-        slots = trial_slots(cpus, gpus, needed)
+        slots = _trial_slots(cpus, gpus, needed)
         job = self._job(device)
 
         def trainable(config: dict[str, Any]) -> None:
@@ -501,7 +501,7 @@ class _Run:
         return True
 
 
-def trial_slots(cpus: int, gpus: int, needed: Mapping[str, float]) -> int:
+def _trial_slots(cpus: int, gpus: int, needed: Mapping[str, float]) -> int:
     """The number of trials that run at a time. needed: CPUs and GPUs of a trial."""
     slots = cpus / needed["CPU"]
     if "GPU" in needed:

@@ -168,8 +168,7 @@ class RecordedReport(Report):
                     "strings, not Python objects"
                 )
         with self._folder(cell).file(f"{name}.npz") as path, open(path, "wb") as file:
-            named: dict[str, Any] = dict(arrays)
-            np.savez_compressed(file, **named)
+            np.savez_compressed(file, **arrays)
 
     def model(
         self,

@@ -190,8 +190,9 @@ def asha(grace: float = 0.1, reduction: float = 3) -> Any:
     """
     from ray.tune.schedulers import ASHAScheduler
 
-    fractions: dict[str, Any] = {"grace_period": grace, "max_t": 1.0}
-    return ASHAScheduler(time_attr="fraction", reduction_factor=reduction, **fractions)
+    return ASHAScheduler(
+        time_attr="fraction", grace_period=grace, max_t=1.0, reduction_factor=reduction
+    )
 
 
 @dataclass(frozen=True)

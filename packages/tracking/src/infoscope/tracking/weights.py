@@ -53,8 +53,7 @@ def write_model(
         save_file(weights, folder / "weights.safetensors")
     except SafetensorError as error:  # on a full disk
         raise OSError(str(error)) from error
-    named: dict[str, Any] = dict(example)
-    np.savez(folder / EXAMPLE, **named)
+    np.savez(folder / EXAMPLE, **example)
     predicted = predict(module, example)
     outputs = {
         name: {"dtype": str(array.dtype), "dimensions": array.ndim}

@@ -109,7 +109,7 @@ class Autoregression:
         return series
 
 
-def draw_coefficients(order: int, g: Generator) -> NDArray:
+def _draw_coefficients(order: int, g: Generator) -> NDArray:
     """Coefficients [order] of one series.
 
     One root is a drawn persistence; the others are smaller, real or a conjugate pair.
@@ -146,7 +146,7 @@ def draw_autoregression(
     within = np.zeros((order, width, width))
     noise = np.ones(width)
     for place in range(width):
-        coefficients = draw_coefficients(order, g)
+        coefficients = _draw_coefficients(order, g)
         within[:, place, place] = coefficients
         noise[place] = noise_of_unit_variance(coefficients)
     of_x = slice(0, x)

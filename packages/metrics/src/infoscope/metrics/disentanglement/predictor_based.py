@@ -168,8 +168,9 @@ def train_predictors(
         is_number = factors.numbers[k]
         values = factors.values[:, k] if is_number else factors.codes[:, k]
         trees = ExtraTreesRegressor if is_number else ExtraTreesClassifier
-        options: dict[str, Any] = {"max_features": None, "random_state": seed}
-        fit = trees(TREES, min_samples_leaf=MIN_LEAF_ITEMS, **options)
+        fit = trees(
+            TREES, min_samples_leaf=MIN_LEAF_ITEMS, max_features=None, random_state=seed
+        )
         fit.fit(codes[training], values[training])
         predicted = fit.predict(codes[held_out])
         truth = values[held_out]

@@ -214,9 +214,9 @@ class FactorInformation:
         order = np.argsort(self.alone, axis=1)
         first = order[:, -1]
         second = order[:, -2]
-        gap = at_latent(self.alone, first) - at_latent(self.alone, second)
-        deviation_first = at_latent(self.deviations, first)
-        deviation_second = at_latent(self.deviations, second)
+        gap = _at_latent(self.alone, first) - _at_latent(self.alone, second)
+        deviation_first = _at_latent(self.deviations, first)
+        deviation_second = _at_latent(self.deviations, second)
         deviation = deviation_first - deviation_second
         return self._mean_over_factors(gap, deviation, normalised)
 
@@ -235,8 +235,8 @@ class FactorInformation:
         """
         share, deviation = self._shares_alone()
         best = self.best_latent()
-        value = at_latent(share, best).mean()
-        deviation = at_latent(deviation, best).mean(axis=1)
+        value = _at_latent(share, best).mean()
+        deviation = _at_latent(deviation, best).mean(axis=1)
         return self._estimate(value, deviation, normalised=True)
 
     def modularity(self) -> Estimate:
@@ -424,8 +424,8 @@ class FactorInformation:
             best = self._branch(difference, self.parts).argmax(axis=1)
         else:
             best = value.argmax(axis=1)
-        mean = at_latent(value, best).mean()
-        return mean, at_latent(deviation, best).mean(axis=1)
+        mean = _at_latent(value, best).mean()
+        return mean, _at_latent(deviation, best).mean(axis=1)
 
     def _concentration(self, axis: int, argument: str) -> Estimate:
         """The largest share along an axis (0: factors, 1: latents) over the sum of
@@ -468,7 +468,7 @@ class FactorInformation:
         return replace(score, unit=SHARE)
 
 
-def at_latent(values: np.ndarray, latents: np.ndarray) -> np.ndarray:
+def _at_latent(values: np.ndarray, latents: np.ndarray) -> np.ndarray:
     """Values [..., K, L] at one latent of each factor [K]: [..., K]."""
     return values[..., np.arange(len(latents)), latents]
 

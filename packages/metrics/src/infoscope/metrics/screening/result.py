@@ -70,9 +70,7 @@ class Screen(InNotebook):
     @property
     def _dependent(self) -> pd.DataFrame:
         """The rows of `table` that are called dependent."""
-        rows = self.table[self.table["dependent"]]
-        assert isinstance(rows, pd.DataFrame)
-        return rows
+        return self.table[self.table["dependent"]]
 
     @property
     def relevant(self) -> list[str]:
@@ -98,7 +96,6 @@ class Screen(InNotebook):
         """
         if self.target:
             column = self.table.set_index("column")[[value]]
-            assert isinstance(column, pd.DataFrame)
             return column.rename(columns={value: self.target})
         names = sum(self._clusters(2.0), [])
         dtype = float if pd.api.types.is_float_dtype(self.table[value]) else object

@@ -128,8 +128,7 @@ def screen(
     """
     require_number("level", level, 0, 1, ends=False)
     require_int("rows", MIN_ROWS if rows is None else rows, MIN_ROWS)
-    named_groups = groups is not None and np.ndim(groups) == 0
-    if target is not None and named_groups and target == groups:
+    if target is not None and np.ndim(groups) == 0 and target == groups:
         raise Conflict(
             f"groups must name another column than target, got {groups!r} for both."
         )

@@ -41,8 +41,7 @@ def initialise(model: nn.Module, generator: torch.Generator) -> None:
             nn.init.kaiming_normal_(weight, nonlinearity="relu", generator=generator)
         elif isinstance(module, nn.Linear | nn.Conv2d):
             draw_uniform(module, generator)
-    layout: dict[str, Any] = {"memory_format": torch.channels_last}
-    model.to(**layout)
+    model.to(memory_format=torch.channels_last)
 
 
 def perceptron(inputs: int, hidden: Sequence[int], outputs: int) -> nn.Sequential:

@@ -412,8 +412,7 @@ def encoder(
     layers += [nn.Flatten(), linear(features, hidden, generator), nn.ReLU(inplace=True)]
     layers.append(linear(hidden, outputs, generator))
     # the faster memory layout for convolutions on CPUs
-    layout: dict[str, Any] = {"memory_format": torch.channels_last}
-    return nn.Sequential(*layers).to(**layout)
+    return nn.Sequential(*layers).to(memory_format=torch.channels_last)
 
 
 def decoder(
@@ -438,8 +437,7 @@ def decoder(
             _halving(nn.ConvTranspose2d, before, after, generator),
             nn.ReLU(inplace=True),
         ]
-    layout: dict[str, Any] = {"memory_format": torch.channels_last}
-    return nn.Sequential(*layers[:-1]).to(**layout)
+    return nn.Sequential(*layers[:-1]).to(memory_format=torch.channels_last)
 
 
 def _halving(
