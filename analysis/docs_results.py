@@ -86,7 +86,8 @@ def main(arguments: SimpleNamespace) -> int:
     if shown:
         text = render("published.jinja", made=MADE, table=table, **shown)
         print(write(FOLDER / "published.md", text))
-    print(write(FOLDER / "index.md", "\n".join(index(modules))))
+    lines = index(modules, shown.get("finding", ""))
+    print(write(FOLDER / "index.md", "\n".join(lines)))
     return FAILED if problems else 0
 
 
@@ -257,8 +258,10 @@ def escaped(text: str) -> str:
     return "".join(parts)
 
 
-def index(modules: dict[str, ModuleType]) -> Iterator[str]:
-    """Every analysis with its finding, and what was not run."""
+def index(modules: dict[str, ModuleType], finding_of_all: str) -> Iterator[str]:
+    """The finding of all published figures, every analysis with its own, and what was
+    not run.
+    """
     rows = [
         "| analysis | finding | run | seeds | published | hours |",
         "|---|---|---|---|---|---|",
@@ -280,17 +283,16 @@ def index(modules: dict[str, ModuleType]) -> Iterator[str]:
         shown = published_page.facts_on(path)
         seeds = max((part.get("seeds", 0) for part in shown), default=0)
         hours = sum(part.get("hours", 0) for part in shown)
-        beside = published_page.beside_published(FOLDER, name)
+        beside = published_page.difference_text(FOLDER, name)
         rows.append(
             f"| [{title}]({name}.md) | {finding[1] if finding else '-'} | {run} | "
             f"{seeds or '-'} | {beside} | "
             f"{hours:.1f} |"
         )
     yield "# Results\n"
-    published = FOLDER / "published.md"
-    if published.exists():
-        first = published.read_text(encoding="utf-8").split("\n\n")[1]
-        yield f"{first}\n\n[Every published figure with ours, every claim](published.md)\n"
+    if finding_of_all:
+        yield f"**{finding_of_all}**\n"
+        yield "[Every published figure with ours, every claim](published.md)\n"
     yield MADE
     yield "\n".join(rows)
     yield f"\n{HOURS}"

@@ -76,23 +76,23 @@ def save_figures(folder: Path, name: str, sections: dict[str, Section]) -> None:
         for picture in section.pictures:
             if picture.result.against is not None:
                 parts.append(picture.result.against.assign(profile=profile))
-    path = csv_of(folder, name)
+    path = _csv_of(folder, name)
     if parts:
         path.parent.mkdir(exist_ok=True)
         figures = pd.concat(parts, ignore_index=True)
         figures.to_csv(path, index=False, float_format="%.6g")
 
 
-def csv_of(folder: Path, name: str) -> Path:
+def _csv_of(folder: Path, name: str) -> Path:
     """The file with the published figures of an analysis."""
     return folder / "published" / f"{name}.csv"
 
 
-def beside_published(folder: Path, name: str) -> str:
+def difference_text(folder: Path, name: str) -> str:
     """How many published figures of an analysis were run, and by how much ours differ
     in the median, in words.
     """
-    path = csv_of(folder, name)
+    path = _csv_of(folder, name)
     if not path.exists():
         return "-"
     figures = pd.read_csv(path).drop_duplicates(["source", "place", "quantity"])
@@ -109,7 +109,7 @@ def contents(folder: Path, modules: dict[str, ModuleType]) -> dict[str, Any]:
     """
     parts = []
     for name in modules:
-        path = csv_of(folder, name)
+        path = _csv_of(folder, name)
         if path.exists():
             parts.append(pd.read_csv(path).assign(analysis=name))
     if not parts:
@@ -119,13 +119,13 @@ def contents(folder: Path, modules: dict[str, ModuleType]) -> dict[str, Any]:
     figures["sure"] = beyond_chance(figures)
     figures["part"] = deviation(figures)
     on_pages = {name: facts_on(folder / f"{name}.md") for name in modules}
-    verdicts = claims_by_work(modules, on_pages)
+    verdicts = _claims_by_work(modules, on_pages)
     sources = []
     tables = {}
     for names, part in figures.groupby(["analysis", "profile", "source"], sort=False):
         name, profile, source = names
-        sources.append(source_row(name, profile, source, part, on_pages[name]))
-        tables[f"{source}, {profile}"] = figure_rows(part)
+        sources.append(_source_row(name, profile, source, part, on_pages[name]))
+        tables[f"{source}, {profile}"] = _figure_rows(part)
     experiments = {}
     for name, module in modules.items():
         experiments.setdefault(module.ANALYSIS.experiment, on_pages[name])
@@ -133,7 +133,7 @@ def contents(folder: Path, modules: dict[str, ModuleType]) -> dict[str, Any]:
         "finding": finding(figures, verdicts),
         "sources": sources,
         "claims": verdicts,
-        "missing": list(missing_rows(experiments)),
+        "missing": list(_missing_rows(experiments)),
         "figures": tables,
     }
 
@@ -172,7 +172,7 @@ def finding(figures: pd.DataFrame, verdicts: Sequence[Sequence[object]]) -> str:
     )
 
 
-def source_row(
+def _source_row(
     name: str, profile: str, source: str, figures: pd.DataFrame, on_page: list[dict]
 ) -> list[str]:
     """One published table under one profile, in a line."""
@@ -192,7 +192,7 @@ def source_row(
     ]
 
 
-def claims_by_work(
+def _claims_by_work(
     modules: dict[str, ModuleType], on_pages: dict[str, list[dict]]
 ) -> list[list[object]]:
     """Claims by verdict of each analysis, under the profile that decides most."""
@@ -209,7 +209,7 @@ def claims_by_work(
     return rows
 
 
-def missing_rows(experiments: dict[str, list[dict]]) -> Iterator[list[str]]:
+def _missing_rows(experiments: dict[str, list[dict]]) -> Iterator[list[str]]:
     """The sweeps whose published setting is not complete: the cells that were run, and
     the hours of the others at the pace of what was run.
     """
@@ -234,7 +234,7 @@ def missing_rows(experiments: dict[str, list[dict]]) -> Iterator[list[str]]:
         yield [f"`{make_command(experiment, FULL)}`", cells, cost]
 
 
-def figure_rows(figures: pd.DataFrame) -> Iterator[list[str]]:
+def _figure_rows(figures: pd.DataFrame) -> Iterator[list[str]]:
     """A line for each published figure: ours, the difference, and its size in standard
     errors.
     """

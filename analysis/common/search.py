@@ -125,8 +125,10 @@ def _scatter(
     Numbers but the depth are on logarithmic axes.
     """
     ended = trials["outcome"] == COMPLETE
+    layout = {"across": 2, "dpi": 120, "sharey": True}
+    layout |= {"legend_at": "outside lower center", "ncols": 2}
     for axis, (column, title) in panel_by_panel(
-        paths, settings.items(), (3, 3.4), ylabel=criterion, dpi=120, sharey=True
+        paths, settings.items(), (3, 2.8), (0, 0.4), ylabel=criterion, **layout
     ):
         names = in_order(column, trials[column]) if column in NAMES else []
         places = (

@@ -90,8 +90,8 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
         figures, "over_baseline", "-"
     )
     notes = reference_notes(runs)
-    accuracies = published_accuracies(figures, " ".join(notes))
-    text["published"] = papers_text(figures, accuracies)
+    accuracies = _published_accuracies(figures, " ".join(notes))
+    text["published"] = _papers_text(figures, accuracies)
     caption = [finding(figures), *described(runs)]
     diverged = int((runs["diverged"] > 0).sum())
     if diverged:
@@ -222,7 +222,7 @@ def over_baseline(runs: pd.DataFrame) -> list[Claim]:
     return claims
 
 
-def published_accuracies(figures: pd.DataFrame, unlike: str) -> pd.DataFrame:
+def _published_accuracies(figures: pd.DataFrame, unlike: str) -> pd.DataFrame:
     """The published accuracies of our models, in shares of 1, with ours where it was
     run. unlike: in what our setting differs.
     """
@@ -230,7 +230,7 @@ def published_accuracies(figures: pd.DataFrame, unlike: str) -> pd.DataFrame:
     accuracies = published("domain_accuracies")
     for paper in accuracies[accuracies["model"].isin(MODELS)].to_dict("records"):
         row = {
-            "place": f"{paper['data']}, {paper['model']}, held out {paper['held_out']}",
+            "place": _place(paper["data"], paper["model"], paper["held_out"]),
             "quantity": "accuracy in a new domain",
             "unit": "share",
             "published": paper["accuracy_percent"] / 100,
@@ -250,13 +250,18 @@ def published_accuracies(figures: pd.DataFrame, unlike: str) -> pd.DataFrame:
     return published_figures("accuracy in a new domain", rows)
 
 
-def papers_text(figures: pd.DataFrame, accuracies: pd.DataFrame) -> list[str]:
+def _place(data: str, model: str, held_out: str) -> str:
+    """Data, model and held-out domain of an accuracy, in words."""
+    return f"{data}, {model}, held out {held_out}"
+
+
+def _papers_text(figures: pd.DataFrame, accuracies: pd.DataFrame) -> list[str]:
     """The published accuracies of each row, in words."""
     places = accuracies["place"]
     texts = plus_minus_column(accuracies, "published")
     cells = []
     for row in figures.itertuples():
-        place = f"{row.data}, {row.model}, held out {row.held_out_name}"
+        place = _place(row.data, row.model, row.held_out_name)
         same = [text for text, other in zip(texts, places) if other == place]
         cells.append("; ".join(same) or "-")
     return cells

@@ -29,6 +29,10 @@ MEASURED = {
     name: ACCURACIES[name]
     for name in ("in_domain_accuracy/average", "out_of_domain_accuracy/average")
 }
+CRITERIA = {
+    "training-domain-validation": "validation accuracy",
+    "oracle": "held-out accuracy",
+}
 RULES = {
     "training-domain-validation": "the accuracy on unseen items of the training domains",
     "oracle": "the accuracy in the held-out domain itself, which is no fair score of generalisation",
@@ -62,7 +66,7 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
             trials,
             settings,
             JUDGED,
-            f"accuracy, {newest['selection']}",
+            CRITERIA[newest["selection"]],
             MEASURED,
             f"Of {len(trials)} trials of {newest['model']}, each of one training, the "
             f"best has {values}.",
