@@ -13,7 +13,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.common.published import beyond_chance, deviation, standard_errors
+from analysis.common.published import (
+    LEVEL,
+    beyond_chance,
+    deviation,
+    standard_errors,
+)
 from analysis.common.tables import plus_minus, short
 from analysis.report import MARKS, Section, make_command
 from infoscope.tracking.status import status
@@ -166,7 +171,7 @@ def finding(figures: pd.DataFrame, verdicts: Sequence[Sequence[object]]) -> str:
         f"and {ratio.quantile(0.9):.1%} "
         f"(nine of ten), and beyond sampling error in {beyond} of {len(tested)} "
         "figures with several "
-        f"runs. {exact}Of {sum(counts)} claims of papers {counts[0]} are confirmed, "
+        f"runs ({LEVEL * len(tested):.0f} by chance alone). {exact}Of {sum(counts)} claims of papers {counts[0]} are confirmed, "
         f"{counts[1]} contradicted, "
         f"{counts[2]} undecided."
     )
@@ -223,6 +228,8 @@ def _missing_rows(experiments: dict[str, list[dict]]) -> Iterator[list[str]]:
             continue
         cells = f"{done:,}"
         cost = "unknown"
+        if planned.cells is None and planned.note:
+            cost = "unknown: its data or models are not here"
         if planned.cells is not None:
             cells += f" of {planned.cells:,}"
             measured = [part for part in on_page if part.get("hours")]

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
+LEVEL = 0.05  # of the tests whether ours differs from a published figure
 ERROR = "_error"  # suffix of the column that holds a column's standard error
 PAPERS = "published_"  # prefix of the column that holds the paper's figure of a column
 COLUMNS = [
@@ -123,7 +124,7 @@ def beyond_chance(figures: pd.DataFrame) -> pd.Series:
     Student's t).
     """
     degrees = np.maximum(figures["runs"] - 1, 1)
-    return standard_errors(figures).abs() > stdtrit(degrees, 0.975)
+    return standard_errors(figures).abs() > stdtrit(degrees, 1 - LEVEL / 2)
 
 
 def deviation(figures: pd.DataFrame) -> pd.Series:

@@ -44,7 +44,7 @@ def test_the_finding_counts_what_was_run_compared_and_decided(contents):
     """Of the figures in the published setting one differs by more than chance."""
     finding = contents["finding"]
     assert finding.startswith("3 of 4 published figures were run again, 2 of them")
-    assert "in 1 of 2 figures with several runs" in finding
+    assert "in 1 of 2 figures with several runs (0 by chance alone)" in finding
     assert "Of 7 claims of papers 2 are confirmed, 1 contradicted, 4 undec" in finding
 
 
@@ -60,6 +60,14 @@ def test_what_is_missing_costs_at_the_measured_pace(contents):
     first, second = contents["missing"]
     assert first[1:] == ["0 of 40", "20.0 (laptop)"]
     assert second[2] == "unknown"
+
+
+def test_a_cost_without_data_says_why_it_is_unknown(monkeypatch):
+    without_data = Status("critic-capacity", {}, None, 0, 0, note="file is not there")
+    monkeypatch.setattr(published_page, "status", lambda names, profile: [without_data])
+    ((_, done, cost),) = published_page._missing_rows({"critic-capacity": []})
+    assert done == "0"
+    assert cost == "unknown: its data or models are not here"
 
 
 def test_nothing_published_makes_no_page(tmp_path):
