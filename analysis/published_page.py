@@ -200,18 +200,26 @@ def _source_row(
 def _claims_by_work(
     modules: dict[str, ModuleType], on_pages: dict[str, list[dict]]
 ) -> list[list[object]]:
-    """Claims by verdict of each analysis, under the profile that decides most."""
+    """Claims by verdict of each analysis, and its runs (seeds), under the profile that
+    decides most.
+    """
     rows = []
     for name, module in modules.items():
-        counted = [part["claims"] for part in on_pages[name] if "claims" in part]
-        counted = [part for part in counted if sum(part.values())]
-        if counted:
-            best = max(
-                counted, key=lambda part: part["confirmed"] + part["contradicted"]
-            )
+        judged = [
+            part for part in on_pages[name] if sum(part.get("claims", {}).values())
+        ]
+        if judged:
+            best = max(judged, key=_decided)
             work = WORKS[module.__name__.split(".")[1]]
-            rows.append([work, Link(f"[{name}]({name}.md)"), *best.values()])
+            counts = best["claims"].values()
+            seeds = best.get("seeds") or "-"
+            rows.append([work, Link(f"[{name}]({name}.md)"), *counts, seeds])
     return rows
+
+
+def _decided(part: dict) -> int:
+    """The number of claims that a profile decides."""
+    return part["claims"]["confirmed"] + part["claims"]["contradicted"]
 
 
 def _missing_rows(experiments: dict[str, list[dict]]) -> Iterator[list[str]]:
