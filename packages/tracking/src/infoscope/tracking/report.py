@@ -196,7 +196,7 @@ class RecordedReport(Report):
             self._judge(fraction, self._metric, metrics)
         elif time.monotonic() - self._sent_at > SEND_SECONDS:
             self._sent_at = time.monotonic()
-            self._send({"fraction": fraction})
+            self._send({"fraction": fraction, "cells": len(self._folders)})
         self._after()
 
     def _judge(

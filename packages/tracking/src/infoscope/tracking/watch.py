@@ -76,16 +76,18 @@ class Watch:
         self._settle = settle
         self._cells = summary.unfinished
         self._ended: set[str] = set()
-        self._fractions: dict[str, float] = {}  # by trial, of its present pack
+        # by trial, of the cells of its present pack
+        self._partly_done: dict[str, float] = {}
         self.unsettled: dict[str, Ended] = {}
 
     def report(self, trial: str, bundle: Bundle, result: Mapping[str, Any]) -> None:
         """Takes a message of a trial: its progress, or the end of a pack."""
-        self._fractions[trial] = result.get("fraction", 0.0)
+        fraction = result.get("fraction", 0.0)
+        self._partly_done[trial] = fraction * result.get("cells", 1)
         for fields in result.get("ended", ()):
             ended = Ended(*fields)
             self._count(ended, bundle)
-            self._fractions[trial] = 0.0
+            self._partly_done[trial] = 0.0
             self.summary.unsent.discard(ended.key)
         self.summary.unsent.update(result.get("unsent", ()))
         self._show()
@@ -99,7 +101,7 @@ class Watch:
             ended = Ended(key, outcome, error)
             self.unsettled[key] = ended
             self._count(ended, bundle)
-        self._fractions.pop(trial, None)
+        self._partly_done.pop(trial, None)
         self._show()
 
     def _count(self, ended: Ended, bundle: Bundle) -> None:
@@ -133,7 +135,7 @@ class Watch:
             parts.append(f"{len(summary.failures)} failed")
         if summary.stopped:
             parts.append(f"{summary.stopped} stopped early")
-        done = summary.ended + sum(self._fractions.values())
+        done = summary.ended + sum(self._partly_done.values())
         self._screen.progress(min(done, self._cells), self._cells, ", ".join(parts))
 
     def callback(self) -> Any:
