@@ -171,8 +171,8 @@ def finding(figures: pd.DataFrame, verdicts: Sequence[Sequence[object]]) -> str:
         f"and {ratio.quantile(0.9):.1%} "
         f"(nine of ten), and beyond sampling error in {beyond} of {len(tested)} "
         "figures with several "
-        f"runs ({LEVEL * len(tested):.0f} by chance alone). {exact}Of {sum(counts)} claims of papers {counts[0]} are confirmed, "
-        f"{counts[1]} contradicted, "
+        f"runs ({LEVEL * len(tested):.0f} by chance alone). {exact}Of {sum(counts)} "
+        f"claims of papers {counts[0]} are confirmed, {counts[1]} contradicted, "
         f"{counts[2]} undecided."
     )
 

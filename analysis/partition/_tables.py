@@ -301,22 +301,24 @@ def interval(low: float, high: float) -> str:
 
 def beside_published(figures: pd.DataFrame) -> pd.DataFrame:
     """Published figures of models that were evaluated, bits, compared with ours in the
-    same way and by classifiers.
+    same way and by classifiers: means over trainings with their errors.
     """
     models = figures["model"].str.split(" ").str[0]
     rows = []
     for row in published("domain_partition").itertuples():
         for kind, members in figures[models == row.model].groupby("model", sort=False):
             ours = members.set_index("route")
-            rows.append(
-                {
-                    "model": kind,
-                    "quantity": row.quantity,
-                    "published": row.bits,
-                    AS_NUMBERS: ours.loc[AS_NUMBERS].get(row.quantity, math.nan),
-                    CLASSIFIER: ours.loc[CLASSIFIER].get(row.quantity, math.nan),
-                }
-            )
+            beside = {
+                "model": kind,
+                "quantity": row.quantity,
+                "published": row.bits,
+                "trainings": members["trainings"].iloc[0],
+            }
+            for route in (AS_NUMBERS, CLASSIFIER):
+                of_route = ours.loc[route]
+                beside[route] = of_route.get(row.quantity, math.nan)
+                beside[route + ERROR] = of_route.get(row.quantity + ERROR, math.nan)
+            rows.append(beside)
     return pd.DataFrame(rows)
 
 

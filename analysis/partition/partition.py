@@ -33,7 +33,7 @@ from analysis.common.models import (
     loaded,
     sentence,
 )
-from analysis.common.published import published_figures
+from analysis.common.published import ERROR, published_figures
 from analysis.common.runs import latest
 from analysis.common.tables import (
     FOLDER,
@@ -62,6 +62,7 @@ from infoscope.metrics.partition.labels_as_numbers import AS_NUMBERS
 from infoscope.metrics.partition.report import OLD_SUM, SEED_LIMITS
 from infoscope.metrics.partition.terms import CLASSIFIER
 from infoscope.tracking import attach, runs
+from infoscope.tracking.tags import LOADED_FROM
 from sweeps.partition.settings import IN_DOMAIN, MODELS
 
 # what should be large; the others should be small, but for that of z_dy
@@ -193,7 +194,7 @@ def published_result(
     )
     if beside.empty or not is_same_data:
         return []
-    text = beside.copy()
+    text = beside[["model", "quantity", "trainings"]].copy()
     for name in ("published", AS_NUMBERS, CLASSIFIER):
         text[name] = plus_minus_column(beside, name, tables.ABSENT)
     caption = [
@@ -208,7 +209,8 @@ def published_result(
         place=beside["model"],
         unit="bits",
         ours=beside[AS_NUMBERS],
-        runs=len(evaluations),
+        ours_error=beside[AS_NUMBERS + ERROR],
+        runs=beside["trainings"],
         unlike="networks, training, items and k",
     )
     against = published_figures("partition of CRMNIST", same.to_dict("records"))
@@ -425,8 +427,8 @@ ANALYSIS = Analysis(EXPERIMENT, analyse, OPTIONS)
 
 
 def of_runs(frame: pd.DataFrame, models: str) -> tuple[list[Candidate], list[str]]:
-    """The models of these runs, or those of the names between commas, and a note on
-    runs of older versions.
+    """The models of these runs, or those of the names between commas, and notes on
+    runs of older versions and on those without models.
     """
     if models:
         names = models.split(",")
@@ -434,6 +436,10 @@ def of_runs(frame: pd.DataFrame, models: str) -> tuple[list[Candidate], list[str
             one_of("models", name, list(frame["model"].unique()))
         frame = frame[frame["model"].isin(names)]
     selected, notes = latest(frame, ())
+    is_loaded = selected["tags"].map(lambda tags: LOADED_FROM in tags)
+    if is_loaded.any() and not is_loaded.all():
+        notes.append(f"{is_loaded.sum()} runs were loaded from files, without models.")
+        selected = selected[~is_loaded]
     return candidates(selected, MODELS), notes
 
 

@@ -21,7 +21,7 @@ from infoscope.models.domain import MODELS
 from infoscope.tracking import arrays, load_model, runs
 from infoscope.tracking.models import ready_models
 from infoscope.tracking.store import Store
-from infoscope.tracking.tags import CELL
+from infoscope.tracking.tags import CELL, LOADED_FROM
 from infoscope.tracking.weights import write_model
 from tests.analysis import logged
 from tests.analysis.commands import status_of
@@ -240,6 +240,16 @@ def test_models_of_two_versions_of_the_sweep_are_not_one_kind(
     )
     assert {*zip(table["model"], table["trainings"])} == {("erm", 1)}
     assert "left out" in capsys.readouterr().out
+
+
+def test_runs_that_were_loaded_from_a_file_have_no_models(store):
+    frame = runs(partition.EXPERIMENT, None)
+    is_erm = frame["model"] == "erm"
+    loaded = [tags | {LOADED_FROM: "file"} for tags in frame["tags"]]
+    mixed = frame.assign(tags=frame["tags"].mask(is_erm, pd.Series(loaded)))
+    models, notes = partition.of_runs(mixed, "nvae,erm")
+    assert {model.kind.split(" ")[0] for model in models} == {"nvae"}
+    assert notes == [f"{is_erm.sum()} runs were loaded from files, without models."]
 
 
 def test_one_broken_model_does_not_keep_the_others(store, tmp_path, capsys):
