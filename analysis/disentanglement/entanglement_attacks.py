@@ -218,11 +218,15 @@ def bounds(runs: pd.DataFrame, words: list[str]) -> Result:
         )
     text = text.reset_index().rename(columns=TITLES)
     strongest = runs["alpha"].max()
-    first = next(iter(titles))
-    least = replicated(runs.loc[runs["alpha"] == strongest, f"{first}_low"])
+    held = {}
+    prefix = next(iter(WHERE))
+    for attack, part in runs[runs["alpha"] == strongest].groupby("attack", sort=False):
+        for term, letter in TERMS.items():
+            name = f"{letter} after the {attack} attack"
+            held[name] = replicated(part[f"{prefix}{term}_low"])
     caption = [
-        f"With alpha {strongest:g}, the most, at least "
-        f"{with_interval(least, form='.3f')} of H(y) is held uniquely.",
+        f"With alpha {strongest:g}, at least this share of H(y) is unique (U), "
+        f"redundant (R) and synergistic (C): {changes_text(held, form='.3f')}.",
         "Lower to upper bound, shares of H(y), means over factors and evaluations ± "
         "standard error over evaluations. "
         "As published: each bound at its own best latent; at one latent: all at the "
