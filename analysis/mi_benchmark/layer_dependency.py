@@ -2,6 +2,7 @@
 fall from layer to layer?
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -108,10 +109,12 @@ def invertible_table(evidence: Evidence) -> Result:
     titles = TITLES | CHANGES
     figures = evidence.figures(WHOLE, titles)
     changes = figures.loc[figures["encoder"] != "identity", "change_bits"].dropna()
+    claims = invertible_claims(evidence.rows)
     sentences = [
-        "Behind an invertible network the estimate changes by "
-        f"{changes.median():+.3f} bits (median of {len(changes)} "
-        f"estimates, range {changes.min():+.3f} to {changes.max():+.3f}).",
+        unchanged(claims),
+        f"The estimate changes by {changes.median():+.3f} bits (median of "
+        f"{len(changes)} estimates, range {changes.min():+.3f} to "
+        f"{changes.max():+.3f}).",
         "Estimates behind random invertible networks, which do not change the MI. "
         "Change: estimate behind the network "
         "minus that for the data in the same seed, second half of a segment. "
@@ -125,8 +128,17 @@ def invertible_table(evidence: Evidence) -> Result:
     draw = drawing(
         add_name(figures), draw_second_half, "estimate (bits)", "domain", "name"
     )
-    return evidence.result(
-        "invertible", figures, text, sentences, draw, invertible_claims(evidence.rows)
+    return evidence.result("invertible", figures, text, sentences, draw, claims)
+
+
+def unchanged(claims: Sequence[Claim]) -> str:
+    """Behind how many networks the estimate stays the same, in a sentence."""
+    verdicts = Counter(claim.verdict for claim in claims)
+    return (
+        f"The estimate stays the same, to {MARGIN:.0%} of the true MI, behind "
+        f"{verdicts['confirmed']} of {len(claims)} random invertible networks, and "
+        f"changes behind {verdicts['contradicted']} (95 % intervals over runs; "
+        f"{verdicts['undecided']} are undecided)."
     )
 
 
