@@ -40,19 +40,29 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
         rows.append(row)
         texts.append(text)
     figures = pd.DataFrame(rows)
-    caption = []
+    caption = [
+        rejections(figures),
+        f"Share of data sets with p <= {TEST_LEVEL}, and its 95 % interval. "
+        f"{provenance(runs)}",
+    ]
+    return [Result("tests", figures, pd.DataFrame(texts), [*caption, *left_out])]
+
+
+def rejections(figures: pd.DataFrame) -> str:
+    """In what share of independent and of dependent data sets each test rejects
+    independence, in a sentence.
+    """
+    parts = []
     for test, members in figures.groupby("test", sort=False):
         size = members["size"]
-        power = members["power"].mean()
-        caption.append(
-            f"{test}: size {size.mean():.1%} on average, at most {size.max():.1%}; "
-            f"power {power:.1%}."
+        parts.append(
+            f"{test} {size.mean():.1%} (at most {size.max():.1%} in a setting) and "
+            f"{members['power'].mean():.1%}"
         )
-    caption.append(
-        f"Share of data sets with p <= {TEST_LEVEL}, and its 95 % interval. "
-        f"{provenance(runs)}"
+    return (
+        f"At p <= {TEST_LEVEL} independence is rejected in this share of independent "
+        f"and of dependent data sets: {'; '.join(parts)}."
     )
-    return [Result("tests", figures, pd.DataFrame(texts), [*caption, *left_out])]
 
 
 ANALYSIS = Analysis("independence", analyse)
