@@ -125,11 +125,13 @@ def error_by_sources(rows: pd.DataFrame) -> str:
     in_panel = rows[rows["panel"] == panel]
     errors = {}
     for name, part in by_data_set(in_panel):
-        by_seed = typical_error(part, "true_bits").replace(np.inf, np.nan)
+        by_seed = typical_error(part, "true_bits")
         numbers = by_seed.columns
         for number in (numbers.min(), numbers.max()):
             unit = "source" if number == 1 else "sources"
-            errors[f"{name} with {number:g} {unit}"] = replicated(by_seed[number])
+            # missing: not run with this seed; infinite: diverged
+            finite = by_seed[number].dropna().replace(np.inf, np.nan)
+            errors[f"{name} with {number:g} {unit}"] = replicated(finite)
     return (
         f"The median relative error ({panel}) is: {changes_text(errors, form='.0%')}."
     )

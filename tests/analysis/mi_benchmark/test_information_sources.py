@@ -117,6 +117,15 @@ def test_the_number_of_sources_allowed_is_where_the_error_crosses_the_limit():
     assert errors.apply(reliable_up_to, axis=1).tolist() == expected
 
 
+def test_a_seed_that_was_not_run_is_not_taken_for_diverged(judge):
+    def is_run(cell):
+        return cell["seed"] == 0 or cell["sources"] != NUMBERS[-1]
+
+    some = [cell for cell in cells("gaussian") if is_run(cell)]
+    (result, *_), _ = judge(ANALYSIS, some)
+    assert "diverged" not in result.caption.splitlines()[0]
+
+
 def test_diverged_estimates_are_unreliable(judge, tmp_path):
     def diverging(cell, bits):
         if cell["sources"] > 4:
