@@ -223,10 +223,12 @@ def bounds(runs: pd.DataFrame, words: list[str]) -> Result:
     for attack, part in runs[runs["alpha"] == strongest].groupby("attack", sort=False):
         for term, letter in TERMS.items():
             name = f"{letter} after the {attack} attack"
-            held[name] = replicated(part[f"{prefix}{term}_low"])
+            by_evaluation = part.groupby("evaluation")[f"{prefix}{term}_low"]
+            held[name] = replicated(by_evaluation.mean())
     caption = [
         f"With alpha {strongest:g}, at least this share of H(y) is unique (U), "
-        f"redundant (R) and synergistic (C): {changes_text(held, form='.3f')}.",
+        f"redundant (R) and synergistic (C): {changes_text(held, form='.3f')}; means "
+        "over the trainings, each run an evaluation of all of them.",
         "Lower to upper bound, shares of H(y), means over factors and evaluations ± "
         "standard error over evaluations. "
         "As published: each bound at its own best latent; at one latent: all at the "

@@ -46,9 +46,6 @@ OWN_TASK = {
 }  # bits, of the published figure
 # sources up to which the paper calls estimates reliable
 MAX_RELIABLE = {"gaussian": 4, "images": 36, "text": 64}
-# "about": a threshold is judged by numbers of sources below and above it by this factor;
-# at 1.5 the largest published number, 100, judges that of text
-ABOUT = 1.5
 # the panel's own MI
 PUBLISHED_SETTING = {
     name: valid for name, valid in PUBLISHED.items() if name != "schedule_bits"
@@ -172,7 +169,7 @@ def claims(rows: pd.DataFrame) -> list[Claim]:
 
 def threshold_claim(panel: str, domain: str, truth: str, errors: pd.DataFrame) -> Claim:
     """The claim that estimates are reliable up to the published number of sources only,
-    within the factor ABOUT.
+    within a factor of two.
     """
     up_to = MAX_RELIABLE[domain]
     against = "exact" if domain == "gaussian" else truth
@@ -191,9 +188,9 @@ def threshold_claim(panel: str, domain: str, truth: str, errors: pd.DataFrame) -
         mean = errors[number].mean()
         text = f"{mean:.0%}" if np.isfinite(mean) else "diverged"
         medians.append(f"{number}: {text}")
-        if number <= up_to / ABOUT:
+        if number <= up_to / 2:
             expected[number] = "confirmed"
-        elif number >= ABOUT * up_to:
+        elif number >= 2 * up_to:
             expected[number] = "contradicted"
     evidence = f"median error by number of sources {', '.join(medians)}"
     unexpected = []

@@ -87,12 +87,13 @@ def test_published_thresholds_hold_for_figures_that_agree(judge):
     _, verdicts = judge(ANALYSIS, EVERY, AS_THE_PAPER_SAYS, decodes=0.99)
     for panel in (AS_PUBLISHED, IN_ALL, PER_SOURCE):
         assert verdicts.of(BECOME, f" 4 sources: gaussian, {panel}") == {"confirmed"}
+        # from 72 and 128 sources on: text cannot be judged by 100
         for truth in ("nominal", "decodable"):
             assert verdicts.of(BECOME, f" 36 sources: images, {panel}", truth) == {
                 "confirmed"
             }
             assert verdicts.of(BECOME, f" 64 sources: text, {panel}", truth) == {
-                "confirmed"
+                "undecided"
             }
     assert verdicts.of("allow more sources") == {"confirmed"}
 
