@@ -2,16 +2,18 @@
 fall from layer to layer?
 """
 
+import functools
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from analysis.common.figures import draw_second_half, drawing
-from analysis.common.marks import BLUE, VERMILLION
+from analysis.common.figures import draw_second_half, drawing, finish
+from analysis.common.marks import BLUE, VERMILLION, panel_by_panel
 from analysis.common.tables import Analysis, Claim, Result, verdict
 from analysis.mi_benchmark._benchmark import Benchmark, Evidence, figures_text
 from analysis.mi_benchmark._captions import CURVES_ONLY, DECODED, PUBLISHED
@@ -125,10 +127,20 @@ def invertible_table(evidence: Evidence) -> Result:
         f"{CURVES_ONLY} {DECODED}",
     ]
     text = figures_text(figures, WHOLE, titles)
-    draw = drawing(
-        add_name(figures), draw_second_half, "estimate (bits)", "domain", "name"
-    )
+    draw = functools.partial(draw_networks, add_name(figures))
     return evidence.result("invertible", figures, text, sentences, draw, claims)
+
+
+def draw_networks(figures: pd.DataFrame, *paths: Path) -> None:
+    """A panel for the data and behind every network, in each domain."""
+    groups = figures.groupby(["domain", "name"], sort=False)
+    layout = {"across": 2, "legend_at": "outside lower center", "ncols": 3}
+    for axis, ((domain, name), rows) in panel_by_panel(
+        paths, groups, (3, 2.5), (0, 0.5), ylabel="estimate (bits)", **layout
+    ):
+        draw_second_half(axis, rows)
+        axis.set_title(f"{name}, {domain}")
+        finish(axis)
 
 
 def unchanged(claims: Sequence[Claim]) -> str:
