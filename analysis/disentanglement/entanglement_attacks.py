@@ -217,18 +217,8 @@ def bounds(runs: pd.DataFrame, words: list[str]) -> Result:
             + wide[f"{bound}_excess"]
         )
     text = text.reset_index().rename(columns=TITLES)
-    strongest = runs["alpha"].max()
-    held = {}
-    prefix = next(iter(WHERE))
-    for attack, part in runs[runs["alpha"] == strongest].groupby("attack", sort=False):
-        for term, letter in TERMS.items():
-            name = f"{letter} after the {attack} attack"
-            by_evaluation = part.groupby("evaluation")[f"{prefix}{term}_low"]
-            held[name] = replicated(by_evaluation.mean())
     caption = [
-        f"With alpha {strongest:g}, at least this share of H(y) is unique (U), "
-        f"redundant (R) and synergistic (C): {changes_text(held, form='.3f')}; means "
-        "over the trainings, each run an evaluation of all of them.",
+        least_shares(runs),
         "Lower to upper bound, shares of H(y), means over factors and evaluations ± "
         "standard error over evaluations. "
         "As published: each bound at its own best latent; at one latent: all at the "
@@ -237,6 +227,25 @@ def bounds(runs: pd.DataFrame, words: list[str]) -> Result:
     if cells.loc[is_excess, "cell"].any():
         caption.append(CROSSED)
     return Result("bounds", figures, text, [*caption, *words])
+
+
+def least_shares(runs: pd.DataFrame) -> str:
+    """The lower bounds of unique, redundant and synergistic information after the
+    strongest attacks, in a sentence; intervals are over evaluations.
+    """
+    strongest = runs["alpha"].max()
+    attacked = runs[runs["alpha"] == strongest]
+    as_published = next(iter(WHERE))
+    shares = {}
+    for attack, part in attacked.groupby("attack", sort=False):
+        for term, letter in TERMS.items():
+            bound = part.groupby("evaluation")[f"{as_published}{term}_low"].mean()
+            shares[f"{letter} after the {attack} attack"] = replicated(bound)
+    return (
+        f"With alpha {strongest:g}, at least this share of H(y) is unique (U), "
+        f"redundant (R) and synergistic (C): {changes_text(shares, form='.3f')}; means "
+        "over the trainings, each run an evaluation of all of them."
+    )
 
 
 def draw_scores(figures: pd.DataFrame, *paths: Path) -> None:
