@@ -21,7 +21,7 @@ from analysis.common.published import (
 )
 from analysis.common.tables import plus_minus, short
 from analysis.report import MARKS, Section, make_command
-from infoscope.tracking.status import status
+from infoscope.tracking.status import mean_work, status
 
 WORKS = {
     "mi_benchmark": "Benchmark of neural estimators",
@@ -190,8 +190,8 @@ def _source_row(
         Link(f"[{name}]({name}.md), {profile}"),
         f"{len(run)} of {len(figures)}",
         f"{run['runs'].median():.0f}" if run["runs"].notna().any() else "-",
-        f"{finite.mean():.1%}" if len(finite) else "-",
-        f"{finite.max():.1%}" if len(finite) else "-",
+        f"{finite.median():.1%}" if len(finite) else "-",
+        f"{finite.quantile(0.9):.1%}" if len(finite) else "-",
         f"{int(tested['sure'].sum())} of {len(tested)}" if len(tested) else "-",
         f"{spent[0]:.1f}" if spent else "-",
     ]
@@ -224,7 +224,7 @@ def _decided(part: dict) -> int:
 
 def _missing_rows(experiments: dict[str, list[dict]]) -> Iterator[list[str]]:
     """The sweeps whose published setting is not complete: the cells that were run, and
-    the hours of the others at the pace of what was run.
+    the hours of the others, at least and at most.
     """
     for experiment, on_page in experiments.items():
         try:
@@ -235,18 +235,30 @@ def _missing_rows(experiments: dict[str, list[dict]]) -> Iterator[list[str]]:
         if planned.cells is not None and done >= planned.cells:
             continue
         cells = f"{done:,}"
-        cost = "unknown"
+        hours_left = ["unknown", "unknown"]
         if planned.cells is None and planned.note:
-            cost = "unknown: its data or models are not here"
+            hours_left = ["unknown: its data or models are not here", "unknown"]
         if planned.cells is not None:
             cells += f" of {planned.cells:,}"
-            measured = [part for part in on_page if part.get("hours")]
-            if measured:
-                pace = max(measured, key=lambda part: part["hours"])
-                each = pace["hours"] / pace["cells"]
-                left = each * (planned.cells - done)
-                cost = f"{left:,.1f} ({pace['profile']})"
-        yield [f"`{make_command(experiment, FULL)}`", cells, cost]
+            hours_left = _hours_of(experiment, planned.cells - done, on_page)
+        yield [f"`{make_command(experiment, FULL)}`", cells, *hours_left]
+
+
+def _hours_of(experiment: str, cells: int, on_page: list[dict]) -> list[str]:
+    """The hours of cells of the published setting, at least (each takes as long as a
+    cell that was run) and at most (longer by the ratio of their work), in words.
+    """
+    measured = [part for part in on_page if part.get("hours")]
+    if not measured:
+        return ["unknown", "unknown"]
+    pace = max(measured, key=lambda part: part["hours"])
+    least = cells * pace["hours"] / pace["cells"]
+    text = f"{least:,.1f} ({pace['profile']})"
+    try:
+        ratio = mean_work(experiment, FULL) / mean_work(experiment, pace["profile"])
+    except (LookupError, ValueError):  # a search, or models that are not here
+        return [text, "unknown"]
+    return [text, f"{max(least, least * ratio):,.1f}"]
 
 
 def _figure_rows(figures: pd.DataFrame) -> Iterator[list[str]]:

@@ -361,10 +361,7 @@ def in_range(
             for training in trainings
             for note in training.by_classifier[quantity].notes
         ]
-        reason = "; ".join(dict.fromkeys(notes))
-        if ABSENT in reason:
-            reason = ABSENT
-        return Claim(statement, "undecided", f"{reason}: there is no such block.")
+        return Claim(statement, "undecided", "; ".join(dict.fromkeys(notes)))
     evidence = (
         f"{plus_minus(mean.value, mean.standard_error)}{unit} (95 % interval "
         f"{mean.low:.3f} to {mean.high:.3f} "

@@ -52,6 +52,7 @@ PUBLISHED_WITH = {
         "base": "mnist",
         "size": 28,
         "sample": 0,
+        "steps": 5001,
         "selection": "training-domain-validation",
     },
     "rotated-mnist-diva": {

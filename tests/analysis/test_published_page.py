@@ -27,6 +27,8 @@ def contents(tmp_path, monkeypatch):
     """The page of one analysis with four published figures, of which three were run."""
     planned = Status("critic-capacity", {}, 40, 0, 0)
     monkeypatch.setattr(published_page, "status", lambda names, profile: [planned])
+    work = {"laptop": 2.0, "paper": 5.0}
+    monkeypatch.setattr(published_page, "mean_work", lambda name, label: work[label])
     rows = [row | {"runs": 3 if "ours" in row else math.nan} for row in FIGURES]
     result = Result(
         "t", pd.DataFrame(), pd.DataFrame(), "", against=published_figures("t 2", rows)
@@ -56,16 +58,22 @@ def test_every_figure_has_a_line(contents):
     assert lines[3][3] == "not run"
 
 
-def test_what_is_missing_costs_at_the_measured_pace(contents):
+def test_what_is_missing_costs_the_measured_pace_or_more_by_its_work(contents):
     first, second = contents["missing"]
-    assert first[1:] == ["0 of 40", "20.0 (laptop)"]
-    assert second[2] == "unknown"
+    assert first[1:] == ["0 of 40", "20.0 (laptop)", "50.0"]
+    assert second[2:] == ["unknown", "unknown"]
+
+
+def test_the_most_that_a_search_costs_is_unknown():
+    on_page = [{"profile": "laptop", "cells": 10, "hours": 5.0}]
+    costs = published_page._hours_of("tune-critic", 40, on_page)
+    assert costs == ["20.0 (laptop)", "unknown"]
 
 
 def test_a_cost_without_data_says_why_it_is_unknown(monkeypatch):
     without_data = Status("critic-capacity", {}, None, 0, 0, note="file is not there")
     monkeypatch.setattr(published_page, "status", lambda names, profile: [without_data])
-    ((_, done, cost),) = published_page._missing_rows({"critic-capacity": []})
+    ((_, done, cost, _),) = published_page._missing_rows({"critic-capacity": []})
     assert done == "0"
     assert cost == "unknown: its data or models are not here"
 

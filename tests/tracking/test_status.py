@@ -4,7 +4,7 @@ import pytest
 
 from infoscope.tracking import Sweep, grid
 from infoscope.tracking.publishing import publish
-from infoscope.tracking.status import lines, status
+from infoscope.tracking.status import lines, mean_work, status
 from infoscope.tracking.store import Store
 from tests.tracking.cells import Seeds, begun, closed, nothing, searched
 
@@ -148,3 +148,15 @@ def test_an_unknown_profile_is_said_beside_the_sweep_and_one_that_none_has_is_an
     assert "listed-cells" in error
     assert "laptop, smoke" in error
     assert command("status", "listed-cells", "needy")[0] == 0
+
+
+@pytest.mark.parametrize("label, mean", [("laptop", 3.5), ("laptop seeds=0,1", 1.5)])
+def test_the_mean_work_is_that_of_a_labels_cells(declared, label, mean):
+    declared(Sweep("growing", cells, nothing, PROFILES, cost=lambda c: c["seed"] + 1.0))
+    assert mean_work("growing", label) == mean
+
+
+def test_a_search_has_no_mean_work(declared):
+    declared(SEARCHED)
+    with pytest.raises(LookupError, match="chooses its cells"):
+        mean_work(SEARCHED.name, "laptop")

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from analysis.common.tables import save
-from analysis.usable_information.structure_learning import ANALYSIS
+from analysis.usable_information.structure_learning import ANALYSIS, equal_claim
 from tests.analysis.pictures import drawn, numbers
 from tests.analysis.runs import RUN, analysed, named
 
@@ -75,3 +75,11 @@ def test_methods_are_compared_on_the_same_data_sets(store, verdicts):
         assert claims.of(f"{case}:", "nearest neighbours") == {"confirmed"}
         assert claims.of(f"{case}:", "partitioning") == {"undecided"}
     assert {-0.2, 20} <= {*numbers(results["trees"].claims[0].evidence)}
+
+
+@pytest.mark.parametrize("sets, verdict", [(58, "undecided"), (59, "contradicted")])
+def test_equal_scores_contradict_a_gain_on_enough_data_sets(sets, verdict):
+    """0.95 ** 59 is the first power below 0.05."""
+    claim = equal_claim("A is better than B.", sets)
+    assert claim.verdict == verdict
+    assert f"on all {sets} data sets" in claim.evidence

@@ -132,6 +132,20 @@ def planned(
     return label, keys, len(keys)
 
 
+def mean_work(name: str, label: str) -> float:
+    """The mean relative work of a sweep's cells under a label: the name of a profile
+    and replaced settings. Raises LookupError for a search, which chooses its cells.
+    """
+    profile, *replaced = label.split()
+    overrides = dict(setting.split("=", 1) for setting in replaced)
+    sweep = sweep_named(name)
+    if sweep.search and sweep.search.space:
+        raise LookupError(f"the search of sweep {name} chooses its cells")
+    _, settings = sweep.profile(profile, overrides)
+    plan = sweep.plan(settings)
+    return sweep.pack_cost(plan) / len(plan)
+
+
 def sweep_named(name: str) -> Sweep:
     """Imports the sweep with this name. Raises LookupError if there is none."""
     path = module_of(name)
