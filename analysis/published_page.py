@@ -3,6 +3,7 @@ docs/results/published.md, from what the pages of the analyses were written from
 """
 
 import json
+import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -245,20 +246,22 @@ def _missing_rows(experiments: dict[str, list[dict]]) -> Iterator[list[str]]:
 
 
 def _hours_of(experiment: str, cells: int, on_page: list[dict]) -> list[str]:
-    """The hours of cells of the published setting, at least (each takes as long as a
-    cell that was run) and at most (longer by the ratio of their work), in words.
+    """The hours of cells of the published setting, at least (each takes as long as the
+    largest cells that were run) and at most (longer by the ratio of their work), in
+    words.
     """
-    measured = [part for part in on_page if part.get("hours")]
+    measured = {part["profile"]: part for part in on_page if part.get("hours")}
     if not measured:
         return ["unknown", "unknown"]
-    pace = max(measured, key=lambda part: part["hours"])
-    least = cells * pace["hours"] / pace["cells"]
-    text = f"{least:,.1f} ({pace['profile']})"
     try:
-        ratio = mean_work(experiment, FULL) / mean_work(experiment, pace["profile"])
+        work = {label: mean_work(experiment, label) for label in [FULL, *measured]}
     except (LookupError, ValueError):  # a search, or models that are not here
-        return [text, "unknown"]
-    return [text, f"{max(least, least * ratio):,.1f}"]
+        work = dict.fromkeys([FULL, *measured], math.nan)
+    label = max(measured, key=lambda label: work[label])
+    least = cells * measured[label]["hours"] / measured[label]["cells"]
+    most = least * np.maximum(1, work[FULL] / work[label])
+    text = f"{most:,.1f}" if math.isfinite(most) else "unknown"
+    return [f"{least:,.1f} ({label})", text]
 
 
 def _figure_rows(figures: pd.DataFrame) -> Iterator[list[str]]:
