@@ -17,10 +17,8 @@ from analysis.common.marks import lines, panel_by_panel, sheet
 def panels(figures: pd.DataFrame, draw: Any, ylabel: str, *paths: Path) -> None:
     """One panel per domain and pool, with one legend: `draw(axis, rows)` draws it."""
     groups = figures.groupby(["domain", "pool"], sort=False)
-    # legible on a phone
-    below = {"across": 1, "legend_at": "outside lower center", "ncols": 3}
     for axis, (names, rows) in panel_by_panel(
-        paths, groups, (5.0, 2.8), (0, 0.6), ylabel=ylabel, **below
+        paths, groups, (5.0, 2.8), (0, 0.6), across=1, ylabel=ylabel
     ):
         domain, pool = names
         draw(axis, rows)
@@ -38,7 +36,7 @@ def grid_panels(
     """
     rows = figures[row].unique()
     columns = figures[column].unique()
-    size = (2.6 * len(columns) + 1.6, 2.2 * len(rows) + 0.6)
+    size = (2.6 * len(columns), 2.2 * len(rows) + 0.6)
     small = {"lines.markersize": 3, "lines.linewidth": 1.2}
     places = itertools.product(rows, columns)
     with (

@@ -110,8 +110,8 @@ def sheet(
     columns: int = 1,
     size: tuple[float, float] = (6.4, 4.8),
     dpi: int = 150,
-    legend_at: str = "outside right upper",
-    ncols: int = 1,
+    legend_at: str = "outside lower center",
+    ncols: int = 3,
     title: str = "",
     **how: Any,
 ) -> Iterator[np.ndarray]:
@@ -165,7 +165,7 @@ def panel_by_panel(
                 axis.set_ylabel(ylabel)
 
 
-def legend(figure: Any, loc: str = "outside right upper", **settings: Any) -> None:
+def legend(figure: Any, loc: str = "outside lower center", **settings: Any) -> None:
     """One legend for all panels of a figure."""
     handles: dict[str, Any] = {}
     for axis in figure.axes:

@@ -254,9 +254,8 @@ def draw_scores(figures: pd.DataFrame, *paths: Path) -> None:
     """
     groups = figures.groupby(SOURCE, sort=False)
     across = figures["attack"].nunique()
-    layout = {"legend_at": "outside lower center", "ncols": 3, "sharey": True}
     panels = panel_by_panel(
-        paths, groups, (3.2, 2.7), (0, 0.5), across, "score", **layout
+        paths, groups, (3.2, 2.7), (0, 0.5), across, "score", sharey=True
     )
     for axis, ((name, seed, attack), part) in panels:
         for score, line, mark in lines(part, "score"):

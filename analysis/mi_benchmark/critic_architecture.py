@@ -260,15 +260,9 @@ def draw_curves(traces: pd.DataFrame, *paths: Path) -> None:
     estimator, a line for every critic.
     """
     highest = traces["true_bits"].max()
-    settings = {
-        "across": 2,
-        "legend_at": "outside lower center",
-        "ncols": 3,
-        "ylabel": "estimate (bits)",
-    }
     groups = traces.groupby("bound", sort=False)
     for axis, (bound, rows) in panel_by_panel(
-        paths, groups, (3.2, 2.6), (0, 0.5), **settings
+        paths, groups, (3.2, 2.6), (0, 0.5), across=2, ylabel="estimate (bits)"
     ):
         for critic, line, style in lines(rows, "critic"):
             smooth = line["estimate_bits"].ewm(span=SPAN).mean()

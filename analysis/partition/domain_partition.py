@@ -331,14 +331,8 @@ def draw(runs: pd.DataFrame, *paths: Path) -> None:
     }
     domains = runs["held_out_name"].unique()
     ylabel = "accuracy, 95 % interval over items"
-    settings = {
-        "ylabel": ylabel,
-        "legend_at": "outside lower center",
-        "ncols": 2,
-        "dpi": 130,
-    }
     for axis, domain in panel_by_panel(
-        paths, domains, (4.6, 3.8), (1.5, 0), **settings
+        paths, domains, (4.6, 3.8), (1.5, 0), ylabel=ylabel, ncols=2, dpi=130
     ):
         in_domain = runs[runs["held_out_name"] == domain]
         for place, (_, rows) in enumerate(in_domain.groupby("model", sort=False)):

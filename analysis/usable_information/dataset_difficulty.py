@@ -618,9 +618,7 @@ def draw_epochs(figures: pd.DataFrame, *paths: Path) -> None:
     )
     titles = {"v_information_bits": "V-information (bits)", "accuracy": "accuracy"}
     epochs = sorted(set(figures["epoch"]))
-    with sheet(
-        paths, 2, 1, (6.0, 6.0), legend_at="outside lower center", ncols=2
-    ) as axes:
+    with sheet(paths, 2, 1, (6.0, 6.0), ncols=2) as axes:
         for axis, (column, title) in zip(axes.flat, titles.items()):
             for name, curve in curve_groups(figures):
                 data = curve["data"].iloc[0]

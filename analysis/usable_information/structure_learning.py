@@ -211,9 +211,10 @@ def draw(figures: pd.DataFrame, study: str, *paths: Path) -> None:
     score, what, _ = STUDIES[study]
     width = 4.4 if figures["case"].nunique() > 1 else 5.6
     ylabel = what.partition(",")[0] + ", 95 % interval"
-    settings = {"ylabel": ylabel, "legend_at": "outside lower center", "ncols": 3}
     groups = figures.groupby("case", sort=False)
-    for axis, (name, rows) in panel_by_panel(paths, groups, (width, 4.0), **settings):
+    for axis, (name, rows) in panel_by_panel(
+        paths, groups, (width, 4.0), ylabel=ylabel
+    ):
         for number, (method, line, mark) in enumerate(lines(rows, "method")):
             place = line["n"] * 1.015**number  # side by side
             reach = Z95 * line[f"{score}_error"]
