@@ -44,7 +44,9 @@ HEADING = "## Profile "
 IN_PART = "Run in part: "
 MAX_PAGE_ROWS = 100  # of a table; a longer one is a CSV file beside the page
 HOURS = (
-    "Published: figures that were run, and the median difference of ours. Hours: in "
+    "Run: the setting, as given to make (PROFILE=, SET=): paper is the published one, "
+    "laptop a smaller one. Published: figures that were run, and the median difference "
+    "of ours in the published setting. Hours: in "
     "which at least one cell was under way, on 2 cores beside other work; a machine of "
     "its own is faster."
 )

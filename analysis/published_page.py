@@ -20,8 +20,8 @@ from analysis.common.published import (
     deviation,
     standard_errors,
 )
-from analysis.common.tables import plus_minus, short
-from analysis.report import MARKS, Section, make_command
+from analysis.common.tables import VERDICTS, plus_minus, short
+from analysis.report import Section, make_command
 from infoscope.tracking.status import mean_work, status
 
 WORKS = {
@@ -31,8 +31,10 @@ WORKS = {
     "partition": "Partitioned latents",
     "sample_estimators": "Estimates from samples (ours)",
 }
+COUNTED = [*VERDICTS, "runs"]  # of the claims of an analysis
 ROUNDING = 1e-6  # of the numbers in a CSV file
 FULL = "paper"  # the published setting, or all of it where nothing is published
+SHORTER = "steps="  # replaced in a label: trainings are shorter than published ones
 # of a profile, on its page, for the pages that list all
 FACTS = re.compile(r"^<!-- facts: (.*) -->$", re.M)
 
@@ -52,7 +54,7 @@ def facts(profile: str, part: Section, runs: pd.DataFrame) -> dict:
         "cells": len(runs),
         "seeds": seeds,
         "hours": round(hours(runs), 2),
-        "claims": {verdict: verdicts[verdict] for verdict in MARKS},
+        "claims": {verdict: verdicts[verdict] for verdict in VERDICTS},
     }
 
 
@@ -101,12 +103,13 @@ def difference_text(folder: Path, name: str) -> str:
     path = _csv_of(folder, name)
     if not path.exists():
         return "-"
-    figures = pd.read_csv(path).drop_duplicates(["source", "place", "quantity"])
-    part = deviation(figures[figures["ours"].notna()])
+    figures = pd.read_csv(path).sort_values("runs", na_position="first")
+    figures = figures.drop_duplicates(["source", "place", "quantity"], keep="last")
+    run = figures[figures["ours"].notna()]
+    text = f"{len(run)} of {len(figures)}"
+    part = deviation(run[run["unlike"].isna()])
     part = part[np.isfinite(part)]
-    if part.empty:
-        return f"0 of {len(figures)}"
-    return f"{len(part)} of {len(figures)}, {part.median():.1%}"
+    return f"{text}, {part.median():.1%}" if len(part) else text
 
 
 def contents(folder: Path, modules: dict[str, ModuleType]) -> dict[str, Any]:
@@ -139,6 +142,7 @@ def contents(folder: Path, modules: dict[str, ModuleType]) -> dict[str, Any]:
         "finding": finding(figures, verdicts),
         "sources": sources,
         "claims": verdicts,
+        "counted": COUNTED,
         "missing": list(_missing_rows(experiments)),
         "figures": tables,
     }
@@ -157,7 +161,7 @@ def finding(figures: pd.DataFrame, verdicts: Sequence[Sequence[object]]) -> str:
     ratio = same["part"][np.isfinite(same["part"])]
     formulas = figures[figures["runs"].isna() & figures["ours"].notna()]
     is_wrong = (formulas["ours"] - formulas["published"]).abs() > ROUNDING
-    counts = [sum(row[column] for row in verdicts) for column in (2, 3, 4)]
+    left = len(newest) - len(formulas) - len(run)
     beyond = int(tested["sure"].sum())
     exact = ""
     if len(formulas):
@@ -166,15 +170,31 @@ def finding(figures: pd.DataFrame, verdicts: Sequence[Sequence[object]]) -> str:
             "from the exact ones. "
         )
     return (
-        f"{len(run)} of {len(newest) - len(formulas)} published figures were run "
-        f"again, {len(same)} of them in the "
-        f"published setting: ours differ from these by {ratio.median():.1%} (median) "
-        f"and {ratio.quantile(0.9):.1%} "
+        f"{len(same)} published figures were run again in their published setting: "
+        f"ours differ by {ratio.median():.1%} (median) and {ratio.quantile(0.9):.1%} "
         f"(nine of ten), and beyond sampling error in {beyond} of {len(tested)} "
         "figures with several "
-        f"runs ({LEVEL * len(tested):.0f} by chance alone). {exact}Of {sum(counts)} "
-        f"claims of papers {counts[0]} are confirmed, {counts[1]} contradicted, "
-        f"{counts[2]} undecided."
+        f"runs ({LEVEL * len(tested):.0f} by chance alone). {len(run) - len(same)} "
+        f"more stand beside runs in another setting; {left} were not run. "
+        f"{exact}{_claims_text(verdicts)}"
+    )
+
+
+def _claims_text(claims: Sequence[Sequence[Any]]) -> str:
+    """How many claims hold, in words: of all rows, and of the published setting."""
+    counts = pd.DataFrame([row[2:] for row in claims], columns=["setting", *COUNTED])
+    is_published = [
+        setting.startswith(FULL) and SHORTER not in setting
+        for setting in counts["setting"]
+    ]
+    confirmed, contradicted, undecided, not_tested = counts[list(VERDICTS)].sum()
+    published = counts[is_published].sum()
+    return (
+        f"Of {confirmed + contradicted + undecided} claims that were tested "
+        f"{confirmed} are confirmed ({published['confirmed']} in the published "
+        f"setting), {contradicted} contradicted ({published['contradicted']}) and "
+        f"{undecided} undecided ({published['undecided']}); {not_tested} were not "
+        "tested."
     )
 
 
@@ -183,8 +203,9 @@ def _source_row(
 ) -> list[str]:
     """One published table under one profile, in a line."""
     run = figures[figures["ours"].notna()]
-    finite = run["part"][np.isfinite(run["part"])]
-    tested = run[standard_errors(run).notna() & (run["unlike"] == "")]
+    same = run[run["unlike"] == ""]
+    finite = same["part"][np.isfinite(same["part"])]
+    tested = same[standard_errors(same).notna()]
     spent = [part["hours"] for part in on_page if part["profile"] == profile]
     return [
         source,
@@ -201,7 +222,7 @@ def _source_row(
 def _claims_by_work(
     modules: dict[str, ModuleType], on_pages: dict[str, list[dict]]
 ) -> list[list[object]]:
-    """Claims by verdict of each analysis, and its runs (seeds), under the profile that
+    """Claims by verdict of each analysis, and its runs (seeds), under the setting that
     decides most.
     """
     rows = []
@@ -212,9 +233,10 @@ def _claims_by_work(
         if judged:
             best = max(judged, key=_decided)
             work = WORKS[module.__name__.split(".")[1]]
-            counts = best["claims"].values()
+            counts = [best["claims"].get(verdict, 0) for verdict in VERDICTS]
             seeds = best.get("seeds") or "-"
-            rows.append([work, Link(f"[{name}]({name}.md)"), *counts, seeds])
+            link = Link(f"[{name}]({name}.md)")
+            rows.append([work, link, best["profile"], *counts, seeds])
     return rows
 
 

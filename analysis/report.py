@@ -25,6 +25,7 @@ from mlflow.exceptions import MlflowException
 from analysis import TABLES
 from analysis.common.published import beyond_chance, deviation, place_of
 from analysis.common.tables import (
+    VERDICTS,
     Claim,
     Picture,
     Result,
@@ -45,7 +46,7 @@ FOLDER = Path("runs")
 LARGE = 0.25  # of the paper's figure: larger differences are listed
 LISTED = 12  # differences that are listed one by one
 NEVER = "no runs of "  # begins what the record says of an experiment that was never run
-MARKS = {"confirmed": "✓", "contradicted": "✗", "undecided": "?"}
+MARKS = dict(zip(VERDICTS, "✓✗?–"))
 
 COMMON = ("smoke", "laptop", "paper")  # the profiles that every sweep has
 # what one analysis may raise

@@ -36,6 +36,7 @@ WINE, OLIVE, INDIGO = "#882255", "#999933", "#332288"  # of Tol's muted scheme
 COLOURS = (BLUE, ORANGE, GREEN, VERMILLION, SKY, PURPLE, WINE, OLIVE, INDIGO)
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", "*", ">", "d")
 STYLES = ("-", "--", ":", "-.")
+LEGEND_COLUMN = 1.6  # inches
 PRINTED = 300  # dots an inch of what is an image in a PDF
 
 # By what they are names of. A place in a row is for good: new names go to its end.
@@ -131,7 +132,8 @@ def sheet(
         if not axis.has_data():
             axis.set_axis_off()
     if legend_at:
-        legend(figure, legend_at, ncols=ncols)
+        fitting = max(1, int(size[0] / LEGEND_COLUMN))
+        legend(figure, legend_at, ncols=min(ncols, fitting))
     save(figure, paths, dpi)
 
 

@@ -48,11 +48,15 @@ FOLDED = 40  # rows beyond which a table of a page is folded
 NO_VALUE = "no value"  # in a cell: not recorded, or not finite
 
 
+# not tested: nothing was run that could tell; undecided: the runs do not tell
+VERDICTS = ("confirmed", "contradicted", "undecided", "not tested")
+
+
 class Claim(NamedTuple):
     """A sentence of a paper, whether our figures bear it out, and those figures."""
 
     statement: str
-    verdict: str  # one of confirmed, contradicted, undecided
+    verdict: str  # one of `VERDICTS`
     evidence: str
 
     def __str__(self) -> str:
@@ -517,7 +521,7 @@ def verdict(low: float, high: float, limit: float = 0.0) -> str:
 
 def verdict_of_all(verdicts: Collection[str]) -> str:
     """The verdict on a sentence that holds where all of its parts do."""
-    for verdict in ("contradicted", "undecided"):
+    for verdict in ("contradicted", "undecided", "not tested"):
         if verdict in verdicts:
             return verdict
     return "confirmed"

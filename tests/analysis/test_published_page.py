@@ -35,7 +35,7 @@ def contents(tmp_path, monkeypatch):
     )
     section = Section("critic-capacity", "", [Picture(result)])
     published_page.save_figures(tmp_path, "critic-capacity", {"laptop": section})
-    verdicts = {"confirmed": 2, "contradicted": 1, "undecided": 4}
+    verdicts = {"confirmed": 2, "contradicted": 1, "undecided": 4, "not tested": 3}
     facts = {"profile": "laptop", "cells": 10, "hours": 5.0, "claims": verdicts}
     page = tmp_path / "critic-capacity.md"
     page.write_text(f"<!-- facts: {json.dumps(facts)} -->\n")
@@ -45,9 +45,11 @@ def contents(tmp_path, monkeypatch):
 def test_the_finding_counts_what_was_run_compared_and_decided(contents):
     """Of the figures in the published setting one differs by more than chance."""
     finding = contents["finding"]
-    assert finding.startswith("3 of 4 published figures were run again, 2 of them")
+    assert finding.startswith("2 published figures were run again in their published")
     assert "in 1 of 2 figures with several runs (0 by chance alone)" in finding
-    assert "Of 7 claims of papers 2 are confirmed, 1 contradicted, 4 undec" in finding
+    assert "1 more stand beside runs in another setting; 1 were not run" in finding
+    assert "Of 7 claims that were tested 2 are confirmed (0 in the pub" in finding
+    assert finding.endswith("4 undecided (0); 3 were not tested.")
 
 
 def test_every_figure_has_a_line(contents):
