@@ -3,20 +3,30 @@ included.
 """
 
 import functools
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from analysis.common.marks import BLUE, NAMES, ORANGE, in_order, panel_by_panel
 from analysis.common.published import ERROR
-from analysis.common.tables import Cells, Result, plus_minus_column, text_of
+from analysis.common.ranking import listed
+from analysis.common.tables import (
+    Cells,
+    Result,
+    plus_minus,
+    plus_minus_column,
+    text_of,
+)
 from infoscope import tracking
 
 FRACTION = "progress/fraction"  # when a search decided last
 COMPLETE = "complete"  # outcome of a trial
 STOPPED = "stopped"
 SHOWN = 10
+Z95 = 1.96
 
 
 def trials_of(
@@ -44,6 +54,28 @@ def ranked(trials: pd.DataFrame, *by: str, ascending: bool = False) -> pd.DataFr
     trials = trials.sort_values(["stopped", *by], ascending=orders, kind="stable")
     ranks = range(1, len(trials) + 1)
     return trials.assign(rank=ranks)
+
+
+def score_of_best(trials: pd.DataFrame, by: str, error: str, name: str) -> str:
+    """The figure of the best trial of the ranked ones with its error, and which trials
+    are equal to it within their errors (95 %), in words. error: a column, if there is
+    one.
+    """
+    complete = trials[trials["outcome"] == COMPLETE]
+    errors = complete.get(error, pd.Series(0.0, complete.index))
+    reach = Z95 * np.hypot(errors, errors.iloc[0])
+    values = complete[by]
+    is_equal = (values - values.iloc[0]).abs() <= reach
+    words = f"{name} {plus_minus(values.iloc[0], errors.iloc[0] or math.nan)}"
+    others = complete.loc[is_equal, "rank"].iloc[1:]
+    if others.empty:
+        return words
+    which = f"{len(others)} other trials are"
+    if len(others) == 1:
+        which = f"trial {others.iloc[0]} is"
+    elif len(others) < SHOWN:
+        which = f"trials {listed(map(str, others))} are"
+    return f"{words}; {which} equal within error"
 
 
 def best_trials(

@@ -6,6 +6,7 @@ differences are paired.
 """
 
 import functools
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,14 +19,11 @@ from analysis.common.tables import (
     Analysis,
     Claim,
     Result,
-    changes_text,
-    difference_claim,
     plus_minus_column,
     spread,
     verdict,
     verdict_of_all,
     with_error,
-    with_interval,
 )
 from analysis.disentanglement._scores import (
     CROSSED,
@@ -51,7 +49,9 @@ PLACE = [*SOURCE, "alpha"]
 TITLES = {"name": "model", "training_seed": "seed"}
 FALL = 0.05  # of a score, up to which it is said not to fall
 SAME = 0.01  # of H(y), up to which I(y; z) is said to be unchanged
-UNIT = "of the score"
+OF_ENTROPY = "of H(y)"
+# of the others: OF_ENTROPY
+UNITS = dict.fromkeys(VOTES, "of a score from 0 to 1") | {"informativeness": ""}
 
 
 def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
@@ -93,13 +93,17 @@ def scores(runs: pd.DataFrame, words: list[str]) -> Result:
     text = spread(
         figures, PLACE, "score", plus_minus_column(figures, "mean"), order=SHOWN
     ).rename(columns=TITLES)
-    falls = {}
+    falls = []
     for (name, attack), part in runs.groupby(["name", "attack"], sort=False):
         strongest = part["alpha"].max()
         if strongest > 0 and 0.0 in set(part["alpha"]):
-            falls[f"{name}, {attack} attack"] = changes(part, strongest, "unibound")
+            change = changes(part, strongest, "unibound")
+            falls.append(
+                f"{name}, {attack} attack "
+                f"{in_words(change, OF_ENTROPY, replicates(part))}"
+            )
     caption = [
-        f"UniBound changes under the strongest attack: {changes_text(falls)}.",
+        f"UniBound changes under the strongest attack: {'; '.join(falls)}.",
         "Mean over evaluations ± its standard error, given the training. The votes of "
         "BetaVAE and FactorVAE are of "
         "draws of the attacked posterior, the rest is exact up to draws. An attack of "
@@ -127,19 +131,13 @@ def claims(runs: pd.DataFrame) -> list[Claim]:
         )
         for score in falling:
             statement = f"{SHOWN[score]} falls ({where})."
-            change = changes(members, strongest, score)
-            claims.append(
-                difference_claim(
-                    statement, change, change_name(SHOWN[score], strongest), UNIT
-                )
-            )
+            claims.append(fall_claim(statement, members, strongest, score))
         if attack == "redundancy":
             claims += redundancy_claims(where, members, strongest)
-        change = changes(members, strongest, "informativeness")
+        change, evidence = change_of(members, strongest, "informativeness")
         rises = verdict(change.low, change.high, SAME)
         falls = verdict(-change.high, -change.low, SAME)
-        what = change_name(SHOWN["informativeness"], strongest)
-        evidence = f"{what} {with_interval(change)}; unchanged is to within {SAME:g}."
+        evidence += f"; unchanged is to within {SAME:g}."
         statement = f"All latents together know as much as before ({where})."
         claims.append(Claim(statement, verdict_of_all([rises, falls]), evidence))
     return claims
@@ -149,17 +147,11 @@ def redundancy_claims(where: str, runs: pd.DataFrame, strongest: float) -> list[
     """Whether MIG falls less than UniBound under the redundancy attack, and the votes
     do not fall.
     """
-    less = changes(runs, strongest, "unibound_minus_mig")
-    what = change_name("UniBound - MIG", strongest)
-    claims = [
-        difference_claim(f"MIG falls less than UniBound ({where}).", less, what, UNIT)
-    ]
+    statement = f"MIG falls less than UniBound ({where})."
+    claims = [fall_claim(statement, runs, strongest, "unibound_minus_mig")]
     for score in VOTES:
-        change = changes(runs, strongest, score)
-        what = change_name(SHOWN[score], strongest)
-        evidence = (
-            f"{what} {with_interval(change)}; a fall is one of at least {FALL:g}."
-        )
+        change, evidence = change_of(runs, strongest, score)
+        evidence += f"; a fall is one of at least {FALL:g}."
         within = verdict(-change.high, -change.low, FALL)
         claims.append(
             Claim(f"{SHOWN[score]} does not fall ({where}).", within, evidence)
@@ -167,9 +159,35 @@ def redundancy_claims(where: str, runs: pd.DataFrame, strongest: float) -> list[
     return claims
 
 
-def change_name(what: str, strongest: float) -> str:
-    """The name of a difference between no and the strongest attack."""
-    return f"{what} at alpha {strongest:g} less that at 0"
+def fall_claim(
+    statement: str, runs: pd.DataFrame, strongest: float, score: str
+) -> Claim:
+    """A claim that a score falls from no to the strongest attack."""
+    change, evidence = change_of(runs, strongest, score)
+    return Claim(statement, verdict(change.low, change.high), f"{evidence}.")
+
+
+def change_of(runs: pd.DataFrame, strongest: float, score: str) -> tuple[Estimate, str]:
+    """The change of a score from no to the strongest attack, and it in words."""
+    change = changes(runs, strongest, score)
+    text = in_words(change, UNITS.get(score, OF_ENTROPY), replicates(runs))
+    name = SHOWN.get(score, "UniBound - MIG")
+    return change, f"{name} at alpha {strongest:g} less that at 0 {text}"
+
+
+def replicates(runs: pd.DataFrame) -> str:
+    """What an interval of `changes` is over."""
+    if runs["training_seed"].nunique() > 1:
+        return "trainings"
+    return "evaluations of one training"
+
+
+def in_words(mean: Estimate, unit: str, over: str, form: str = "+.3f") -> str:
+    """A mean with its unit and 95 % interval over so many of what."""
+    text = f"{mean.value:{form}} {unit}".rstrip()
+    if not math.isfinite(mean.low):
+        return f"{text} ({mean.n} of {over}, no interval)"
+    return f"{text} (95 %: {mean.low:{form}} to {mean.high:{form}}, {mean.n} {over})"
 
 
 def changes(runs: pd.DataFrame, alpha: float, column: str) -> Estimate:
@@ -236,15 +254,19 @@ def least_shares(runs: pd.DataFrame) -> str:
     strongest = runs["alpha"].max()
     attacked = runs[runs["alpha"] == strongest]
     as_published = next(iter(WHERE))
-    shares = {}
+    shares = []
+    sources = len(attacked[["name", "training_seed"]].drop_duplicates())
+    over = f"evaluations of {sources} trainings"
+    if sources == 1:
+        over = "evaluations of one training"
     for attack, part in attacked.groupby("attack", sort=False):
         for term, letter in TERMS.items():
             bound = part.groupby("evaluation")[f"{as_published}{term}_low"].mean()
-            shares[f"{letter} after the {attack} attack"] = replicated(bound)
+            share = in_words(replicated(bound), OF_ENTROPY, over, ".3f")
+            shares.append(f"{letter} after the {attack} attack {share}")
     return (
-        f"With alpha {strongest:g}, at least this share of H(y) is unique (U), "
-        f"redundant (R) and synergistic (C): {changes_text(shares, form='.3f')}; means "
-        "over the trainings, each run an evaluation of all of them."
+        f"With alpha {strongest:g}, at least this much is unique (U), redundant (R) and "
+        f"synergistic (C): {'; '.join(shares)}."
     )
 
 

@@ -7,8 +7,15 @@ from types import SimpleNamespace
 
 import pandas as pd
 
+from analysis.common.published import ERROR
 from analysis.common.runs import versions
-from analysis.common.search import COMPLETE, best_trials, ranked, trials_of
+from analysis.common.search import (
+    COMPLETE,
+    best_trials,
+    ranked,
+    score_of_best,
+    trials_of,
+)
 from analysis.common.tables import Analysis, Result
 from analysis.disentanglement._scores import SCORES
 from infoscope.estimators.units import NATS_PER_BIT
@@ -53,24 +60,24 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
         f"{versions(trials)}.",
     ]
     title = f"{CRITERIA[criterion]} when last judged"
-    finding = advice(trials, by)
+    finding = advice(trials, by, CRITERIA[criterion])
     return [best_trials(trials, settings, JUDGED, title, measured, finding, notes)]
 
 
-def advice(trials: pd.DataFrame, by: str) -> str:
-    """The weight and the learning rate to use, in a sentence."""
+def advice(trials: pd.DataFrame, by: str, name: str) -> str:
+    """The weight and the learning rate to use, in a sentence; name: of the score."""
     complete = trials[(trials["outcome"] == COMPLETE) & trials[by].notna()]
     if complete.empty:
         return "No trial has a finite score at its end: nothing can be recommended."
     best = complete.iloc[0]
     weight = ""
     if best["model"] in WEIGHTS:
-        weight = f"{WEIGHTS[best['model']]} {best['weight']:.3g} and "
+        weight = f"weight {best['weight']:.3g} and "
     return (
-        f"Use {weight}a learning rate of {best['learning_rate']:.2g} for "
-        f"{best['model']} on these data: the best of "
-        f"{len(trials)} trials, each of one training, so that another seed may choose "
-        "others."
+        f"Use {weight}a learning rate of {best['learning_rate']:.3g} for "
+        f"{best['model']} on these data: the best of {len(trials)} trials, each of one "
+        f"training ({score_of_best(trials, by, by + ERROR, name)}), so that another "
+        "seed may choose others."
     )
 
 

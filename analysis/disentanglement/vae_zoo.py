@@ -16,6 +16,7 @@ import pandas as pd
 
 from analysis.common.marks import ORANGE, panel_by_panel, sheet
 from analysis.common.published import published, published_figures
+from analysis.common.ranking import level_with
 from analysis.common.runs import latest, ordered
 from analysis.common.tables import (
     Analysis,
@@ -131,14 +132,22 @@ def scores(runs: pd.DataFrame, words: list[str]) -> Result:
     unibound = figures[
         (figures["score"] == "unibound") & (figures["selection"] == "all")
     ]
-    unibound = unibound.dropna(subset="mean").sort_values("mean", ascending=False)
-    ranked = [
+    exact = with_exact_scores(runs)
+    unibound = unibound[unibound["name"].isin(exact["name"])].dropna(subset="mean")
+    unibound = unibound.sort_values("mean", ascending=False)
+    values = [
         f"{row['name']} {plus_minus(row['mean'], row['mean_error'])}"
         for _, row in unibound.iterrows()
     ]
+    finding = "No model has an exact UniBound in all of its trainings."
+    if values:
+        finding = (
+            "One latent alone holds at least this share of a factor's entropy "
+            f"(UniBound of models with a density): {', '.join(values)} (± over "
+            "trainings)."
+        )
     caption = [
-        "One latent alone holds this share of a factor's entropy (UniBound): "
-        f"{', '.join(ranked)} (± over trainings).",
+        finding,
         "Mean over trainings ± its standard error. Better half: each score is the "
         "mean of its better half of "
         "trainings, as published for JointVAE, and is therefore biased upwards. -: "
@@ -151,7 +160,7 @@ def scores(runs: pd.DataFrame, words: list[str]) -> Result:
         figures,
         text,
         caption,
-        claims=claims_of_scores(with_exact_scores(runs)),
+        claims=claims_of_scores(exact),
     )
 
 
@@ -188,7 +197,7 @@ def trend(runs: pd.DataFrame) -> Claim:
     if len(runs) < 4:
         return Claim(
             statement,
-            "undecided",
+            "not tested",
             f"{len(runs)} trainings are too few for a correlation.",
         )
     ranks = runs[["mig", "unibound"]].rank()
@@ -261,12 +270,8 @@ def bounds(runs: pd.DataFrame, words: list[str]) -> Result:
     unique = figures[
         (figures["term"] == "unique") & (figures["where"] == figures["where"].iloc[0])
     ]
-    best = unique.loc[unique["low"].idxmax()]
     caption = [
-        f"{best['name']} holds most uniquely: at least "
-        f"{plus_minus(best['low'], best['low_error'])} and at most "
-        f"{plus_minus(best['high'], best['high_error'])} of H(y) ({best['runs']} "
-        "trainings).",
+        most_unique(with_exact_scores(runs), unique.set_index("name")),
         "Lower to upper bound of the unique (U), redundant (R) and synergistic or "
         "complementary (C) information of one "
         "latent about a factor, against all other latents; shares of H(y), means over "
@@ -285,6 +290,34 @@ def bounds(runs: pd.DataFrame, words: list[str]) -> Result:
     return Result(
         "bounds", figures, text, caption, functools.partial(draw_bars, figures), claims
     )
+
+
+def most_unique(runs: pd.DataFrame, figures: pd.DataFrame) -> str:
+    """The model that holds most uniquely, or those that cannot be ranked: whose upper
+    bounds are not surely below the largest lower one. runs: with exact scores.
+    """
+    if runs.empty:
+        return "No model has exact bounds."
+    as_published = next(iter(WHERE))
+    bound = {}
+    for side in ("low", "high"):
+        column = f"{as_published}unique_{side}"
+        bound[side] = runs.pivot_table(index="seed", columns="name", values=column)
+    best = bound["low"].mean().idxmax()
+    others = level_with(bound["low"][best], bound["high"].drop(columns=best))
+    ranges = []
+    for name in (best, *others):
+        row = figures.loc[name]
+        low = plus_minus(row["low"], row["low_error"])
+        high = plus_minus(row["high"], row["high_error"])
+        ranges.append(f"{name} {low} to {high}")
+    count = f"({figures['runs'].max()} trainings)"
+    if others:
+        return (
+            "These models cannot be ranked by what one latent holds uniquely, for their "
+            f"bounds overlap within error: {', '.join(ranges)} of H(y) {count}."
+        )
+    return f"One latent holds most uniquely in {ranges[0]} of H(y) {count}."
 
 
 def claims_of_bounds(runs: pd.DataFrame) -> list[Claim]:
@@ -422,7 +455,7 @@ def differences(row: dict, ours: pd.Series) -> Iterator[str]:
     if ours["resolution"] != 64:
         yield f"resolution ({ours['resolution']})"
     if math.isfinite(row["weight"]) and row["weight"] != ours["weight"]:
-        yield f"weight ({ours['weight']:g})"
+        yield f"weight ({ours['weight']:g}, published {row['weight']:g})"
     if row["score"].startswith("dci"):
         yield "predictor (extra trees; as published mostly gradient-boosted trees, see dci)"
 

@@ -12,6 +12,7 @@ import pandas as pd
 from sklearn.metrics import mutual_info_score
 
 from analysis.common.published import ERROR, published
+from analysis.common.ranking import level_with, listed
 from analysis.common.tables import Claim, plus_minus, verdict
 from analysis.partition._evaluation import DRAWS, Evaluation
 from infoscope.estimators.result import BITS, SHARE, Estimate
@@ -119,7 +120,7 @@ def is_quoted(kind: str, kinds: Collection[str]) -> bool:
 
 
 def finding(evaluations: Sequence[Evaluation]) -> str:
-    """Which model keeps label and domain apart best, by the score unique with its 95 %
+    """Which models keep label and domain apart best, by the score unique with its 95 %
     interval, and what leaks.
     """
     kinds = by_kind(evaluations)
@@ -130,18 +131,46 @@ def finding(evaluations: Sequence[Evaluation]) -> str:
             scores[kind] = unique
     if not scores:
         return "The score unique does not apply to these models: each lacks z_y or z_d."
-    best = max(scores, key=lambda kind: scores[kind].value)
-    leak = mean_of(kinds[best], "I(z_y;D|Y)")
-    start = (
-        f"{best} keeps label and domain apart best: its"
-        if len(scores) > 1
-        else f"{best}: the"
+    highest = max(scores, key=lambda kind: scores[kind].value)
+    unique = by_items([kinds[kind] for kind in scores], "unique")
+    best = level_with(unique[highest], unique)
+    best = sorted(best, key=lambda kind: -scores[kind].value)
+    values = listed(with_interval(scores[kind]) for kind in best)
+    leaks = listed(with_interval(mean_of(kinds[kind], LEAKS[0])) for kind in best)
+    figures = (
+        f"score unique is {values} of 1, and z_y carries {leaks} bits about the domain"
     )
-    return (
-        f"{start} score unique is {with_interval(scores[best])} of 1, and its z_y "
-        f"carries {with_interval(leak)} bits "
-        f"about the domain ({within(len(kinds[best]))})."
-    )
+    over = within(len(kinds[highest]))
+    if len(best) > 1:
+        return (
+            f"{listed(best)} keep label and domain apart equally well within error: "
+            f"their {figures}{least_leak([kinds[kind] for kind in best])} ({over})."
+        )
+    start = f"{highest}: the"
+    if len(scores) > 1:
+        start = f"{highest} keeps label and domain apart best: its"
+    return f"{start} {figures} ({over})."
+
+
+def least_leak(kinds: Sequence[Sequence[Evaluation]]) -> str:
+    """Which of these kinds has surely least about the domain in z_y, as a clause."""
+    leaks = by_items(kinds, LEAKS[0])
+    least = leaks.mean().idxmin()
+    others = level_with(-leaks[least], -leaks)
+    return f", least that of {least}" if others == [least] else ""
+
+
+def by_items(kinds: Sequence[Sequence[Evaluation]], name: str) -> pd.DataFrame:
+    """A figure by classifiers [items, kinds]; NaN where a kind was not evaluated on
+    these items, and of several trainings on the same items the first.
+    """
+    values = {}
+    for trainings in kinds:
+        of_kind: dict[str, float] = {}
+        for training in trainings:
+            of_kind.setdefault(training.items, training.by_classifier[name].value)
+        values[trainings[0].candidate.kind] = of_kind
+    return pd.DataFrame(values)
 
 
 def with_interval(mean: Estimate) -> str:
@@ -361,7 +390,7 @@ def in_range(
             for training in trainings
             for note in training.by_classifier[quantity].notes
         ]
-        return Claim(statement, "undecided", "; ".join(dict.fromkeys(notes)))
+        return Claim(statement, "not tested", "; ".join(dict.fromkeys(notes)))
     evidence = (
         f"{plus_minus(mean.value, mean.standard_error)}{unit} (95 % interval "
         f"{mean.low:.3f} to {mean.high:.3f} "
@@ -438,9 +467,8 @@ def order(evaluations: Sequence[Evaluation]) -> list[Claim]:
             (scores["a"] == "nvae" + codes) & (scores["b"] == "diva" + codes)
         ]
         for row in pairs.itertuples():
-            statement = (
-                f"NVAE scores higher than DIVA by the score {row.quantity}{of_codes}."
-            )
+            score = NAMES.get(row.quantity, f"the score {row.quantity}")
+            statement = f"NVAE scores higher than DIVA by {score}{of_codes}."
             difference = f"NVAE - DIVA is {row.difference:+.3f}"
             if not math.isfinite(row.low):
                 claims.append(

@@ -7,6 +7,7 @@ table-partition`.
 
 import functools
 import math
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -116,12 +117,15 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
 
 
 def domain_names(runs: pd.DataFrame) -> dict[int, str]:
-    """The name of each held-out domain, from one of its runs."""
+    """The name of each held-out domain, from one of its runs: "75 orange", digits at 75
+    degrees in orange, is 75° in orange.
+    """
     names = {}
     for run in runs.drop_duplicates("held_out").itertuples():
         accuracies = table(run.run_id, "accuracies")
         is_outside = accuracies["part"] == "out_of_domain"
-        names[run.held_out] = str(accuracies.loc[is_outside, "domain"].iloc[0])
+        name = str(accuracies.loc[is_outside, "domain"].iloc[0])
+        names[run.held_out] = re.sub(r"^(\d+) ([a-z]+)$", r"\1° in \2", name)
     return names
 
 
@@ -215,11 +219,12 @@ def over_baseline(runs: pd.DataFrame) -> list[Claim]:
         if model != BASELINE:
             statement = f"{model} gets more right in a new domain than {BASELINE}."
             difference = replicated(-gains(runs, model))
-            claims.append(
-                difference_claim(
+            claim = Claim(statement, "not tested", "no seed was run of both.")
+            if math.isfinite(difference.value):
+                claim = difference_claim(
                     statement, difference, f"{BASELINE} minus {model}", "of accuracy"
                 )
-            )
+            claims.append(claim)
     return claims
 
 
@@ -230,8 +235,9 @@ def _published_accuracies(figures: pd.DataFrame, unlike: str) -> pd.DataFrame:
     rows = []
     accuracies = published("domain_accuracies")
     for paper in accuracies[accuracies["model"].isin(MODELS)].to_dict("records"):
+        place = _place(paper["data"], paper["model"], paper["held_out"])
         row = {
-            "place": _place(paper["data"], paper["model"], paper["held_out"]),
+            "place": f"{place} ({paper['source']})",
             "quantity": "accuracy in a new domain",
             "unit": "share",
             "published": paper["accuracy_percent"] / 100,
@@ -263,7 +269,9 @@ def _papers_text(figures: pd.DataFrame, accuracies: pd.DataFrame) -> list[str]:
     cells = []
     for row in figures.itertuples():
         place = _place(row.data, row.model, row.held_out_name)
-        same = [text for text, other in zip(texts, places) if other == place]
+        same = [
+            text for text, other in zip(texts, places) if other.startswith(f"{place} (")
+        ]
         cells.append("; ".join(same) or "-")
     return cells
 

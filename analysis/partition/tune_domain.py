@@ -7,7 +7,8 @@ from types import SimpleNamespace
 
 import pandas as pd
 
-from analysis.common.search import best_trials, ranked, trials_of
+from analysis.common.published import ERROR
+from analysis.common.search import best_trials, ranked, score_of_best, trials_of
 from analysis.common.tables import Analysis, Result
 from analysis.partition.domain_partition import ACCURACIES
 from sweeps.partition.settings import CONFIG, CRITERION
@@ -33,6 +34,16 @@ CRITERIA = {
     "training-domain-validation": "validation accuracy",
     "oracle": "held-out accuracy",
 }
+# the accuracies of the same domains on other items, whose error the judgement's is like
+SAME_DOMAINS = dict(zip(CRITERIA, MEASURED))
+TITLES = {  # of settings
+    "alpha_y": "weight of the class",
+    "alpha_d": "weight of the domain",
+    "l1.z_dy": "L1 weight of z_dy",
+    "adversary.weight": "weight of the adversary",
+    "weight": "weight of the penalty",
+    "optimisation.learning_rate": "learning rate",
+}
 RULES = {
     "training-domain-validation": "the accuracy on unseen items of the training domains",
     "oracle": "the accuracy in the held-out domain itself, which is no fair score of generalisation",
@@ -48,14 +59,19 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     settings = {}
     for name in trials:
         if name.startswith(CONFIG) and trials[name].nunique() > 1:
-            settings[name] = name.removeprefix(CONFIG)
+            setting = name.removeprefix(CONFIG)
+            settings[name] = TITLES.get(setting, setting)
     best = trials.iloc[0]
-    values = ", ".join(f"{title} {best[name]:.2g}" for name, title in settings.items())
+    values = ", ".join(f"{title} {best[name]:.3g}" for name, title in settings.items())
+    criterion = CRITERIA[newest["selection"]]
+    error = SAME_DOMAINS[newest["selection"]] + ERROR
+    score = score_of_best(trials, JUDGED, error, criterion)
     data = ", ".join(sorted({tags["infoscope.data"] for tags in trials["tags"]}))
     notes = [
         f"Judged by {RULES[newest['selection']]} ({newest['selection']}). Accuracies "
         "are means over domains, of other "
-        "items than those of the judgement; ± is over items. `make "
+        "items than those of the judgement; ± is over items, and taken for that of the "
+        "judgement too. `make "
         "table-domain-partition` has those of the worst "
         "domain and class.",
         f"Profile {newest['profile']}: {newest['steps']:,} steps. Data {data}; seed "
@@ -66,10 +82,10 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
             trials,
             settings,
             JUDGED,
-            CRITERIA[newest["selection"]],
+            criterion,
             MEASURED,
             f"Of {len(trials)} trials of {newest['model']}, each of one training, the "
-            f"best has {values}.",
+            f"best has {values} ({score}).",
             notes,
         )
     ]

@@ -10,9 +10,14 @@ from types import SimpleNamespace
 
 import pandas as pd
 
+from analysis.common.ranking import listed
 from analysis.common.runs import latest, provenance
 from analysis.common.tables import Analysis, Result, share_text
+from infoscope.metrics.shares import clopper_pearson
 from sweeps.sample_estimators.settings import TEST_LEVEL
+
+# by what a share of them is
+DATA_SETS = {"size": "independent data sets", "power": "dependent data sets"}
 
 
 def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
@@ -29,13 +34,15 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
             "n": first["n"],
             "test": test,
         }
-        for dependent, kind in enumerate(("size", "power")):
+        for dependent, kind in enumerate(DATA_SETS):
             of_kind = blocks[blocks["dependent"] == dependent]
             sets = int(of_kind["sets"].sum())
             rejected = of_kind["rejected"].sum()
             row[f"{kind}_sets"] = sets
             row[kind] = rejected / sets if sets else math.nan
+            row[f"{kind}_low"] = clopper_pearson(rejected, sets)[0] if sets else 0.0
             text[kind] = share_text(rejected, sets, missing="not run")
+            text[DATA_SETS[kind]] = sets
         text["seconds a test"] = f"{blocks['test_seconds'].median():.3f}"
         rows.append(row)
         texts.append(text)
@@ -49,19 +56,30 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
 
 
 def rejections(figures: pd.DataFrame) -> str:
-    """In what share of independent and of dependent data sets each test rejects
-    independence, in a sentence.
+    """Which tests surely reject independence too often (95 % interval) and in which
+    settings, in a sentence.
     """
-    parts = []
-    for test, members in figures.groupby("test", sort=False):
-        size = members["size"]
-        parts.append(
-            f"{test} {size.mean():.1%} (at most {size.max():.1%} in a setting) and "
-            f"{members['power'].mean():.1%}"
+    level = f"{100 * TEST_LEVEL:g} %"
+    excess = figures[figures["size_low"] > TEST_LEVEL]
+    if excess.empty:
+        return (
+            f"No test surely rejects more than {level} of the independent data sets of "
+            f"a setting at p <= {TEST_LEVEL} (95 % intervals)."
         )
+    parts = []
+    for test, members in excess.groupby("test", sort=False):
+        cells = []
+        for row in members.itertuples():
+            sets = row.size_sets
+            share = share_text(round(row.size * sets), sets)
+            cells.append(
+                f"{share} of {sets} data sets with {row.columns} columns of z "
+                f"({row.law})"
+            )
+        parts.append(f"by {test} in {listed(cells)}")
     return (
-        f"At p <= {TEST_LEVEL} independence is rejected in this share of independent "
-        f"and of dependent data sets: {'; '.join(parts)}."
+        f"Independence is rejected too often (p <= {TEST_LEVEL}) {listed(parts)}; no "
+        f"other test or setting is surely above {level} (95 % intervals)."
     )
 
 

@@ -259,7 +259,7 @@ def no_overlap(name: str, table: pd.DataFrame) -> Claim:
         "(figure 5)."
     )
     if count < FEW:
-        return Claim(statement, "undecided", f"{count} such pairs, too few to tell.")
+        return Claim(statement, "not tested", f"{count} such pairs, too few to tell.")
     chosen = table[is_chosen]
     others = table[~is_chosen]
     difference = chosen["pvi_bits"].mean() - others["pvi_bits"].mean()

@@ -30,6 +30,7 @@ INPUTS = {
     "null": "nothing",
 }
 ESTIMATORS = ("held-out", "cross-fitted")
+VECTORS = "imdb-"  # the beginning of the names of data that are vectors
 FINE_TUNED = (
     "The vectors of IMDB are of an encoder that was itself fine-tuned on IMDB's "
     "classes, perhaps on these very "
@@ -124,7 +125,7 @@ def paired(first: pd.DataFrame, second: pd.DataFrame) -> Figure | None:
 def less_than(statement: str, difference: Figure | None, what: str) -> Claim:
     """A claim that a difference is negative, by its 95 % interval."""
     if difference is None:
-        return Claim(statement, "undecided", "not both were run.")
+        return Claim(statement, "not tested", "not both were run.")
     low = difference.value - Z95 * difference.error
     high = difference.value + Z95 * difference.error
     trainings = "trainings" if difference.seeds > 1 else "training"
@@ -187,7 +188,7 @@ def cautions(runs: pd.DataFrame) -> list[str]:
     lines = []
     if (runs["data"] == "sst2").any():
         lines.append(PHRASES)
-    if runs["data"].str.startswith("imdb-").any():
+    if runs["data"].str.startswith(VECTORS).any():
         lines.append(FINE_TUNED)
     return lines
 

@@ -16,13 +16,22 @@ from scipy.stats import gaussian_kde
 
 from analysis.common.marks import mark, sheet
 from analysis.common.published import published, published_figures
-from analysis.common.tables import Analysis, Claim, Result, plus_minus_column, verdict
+from analysis.common.ranking import listed
+from analysis.common.tables import (
+    Analysis,
+    Claim,
+    Result,
+    plus_minus,
+    plus_minus_column,
+    verdict,
+)
 from analysis.usable_information import _items
 from analysis.usable_information._items import shortened
 from analysis.usable_information._runs import (
     INPUTS,
     NAMES,
     TAIL,
+    VECTORS,
     Z95,
     Figure,
     cautions,
@@ -120,17 +129,8 @@ def information(measured: pd.DataFrame, family: str | None, words: list[str]) ->
     is_whole = (figures["transformation"] == "std") & (
         figures["estimator"] == "held-out"
     )
-    best = (
-        figures[is_whole]
-        .sort_values("v_information_bits")
-        .drop_duplicates("data", keep="last")
-    )
-    levels = []
-    for _, row in text.loc[best.index].iterrows():
-        levels.append(f"{row['data']} {row['V-information']} bits ({row['family']})")
     caption = [
-        "The family that can use most finds this usable information, hardest data first: "
-        f"{', '.join(levels)}.",
+        hardest_first(figures[is_whole], measured),
         "Bits. ± is a standard error over items, robust to those that share a "
         "premise; where there are several "
         "trainings it includes their scatter. With one training, what another one "
@@ -157,6 +157,48 @@ def information(measured: pd.DataFrame, family: str | None, words: list[str]) ->
     claims = [*claims_on_data(figures[is_whole]), *claims_on_inputs(measured)]
     against = bert_figures(figures[figures["estimator"] == "held-out"], measured)
     return Result("information", figures, text, caption, draw, claims, against=against)
+
+
+def hardest_first(figures: pd.DataFrame, measured: pd.DataFrame) -> str:
+    """The usable information of every data set, hardest first by its share of H(Y), and
+    the families that can use most of it; figures: of whole inputs, held out.
+
+    Data sets of vectors are left out: their figures do not tell how hard the data are.
+    """
+    of_texts = figures[~figures["data"].str.startswith(VECTORS)]
+    if of_texts.empty:
+        return "How hard the data are does not follow: only vectors were measured."
+    of_texts = of_texts.assign(share=of_texts["v_information_bits"] / of_texts["H_yb"])
+    best = of_texts.sort_values("share").drop_duplicates("data", keep="last")
+    levels = []
+    for row in best.itertuples():
+        error = row.v_information_bits_error / row.H_yb
+        bits = plus_minus(row.v_information_bits, row.v_information_bits_error)
+        families = level_families(measured, row.data, row.family)
+        tied = " equally within error" if len(families) > 1 else ""
+        levels.append(
+            f"{NAMES[row.data]} {100 * row.share:.0f} ± {100 * error:.0f} % ({bits} "
+            f"bits, {listed(families)}{tied})"
+        )
+    return (
+        "The family that can use most finds this share of H(Y), hardest data first: "
+        f"{', '.join(levels)}."
+    )
+
+
+def level_families(runs: pd.DataFrame, data: str, best: str) -> list[str]:
+    """The best family, and those of which it is not surely ahead on the same items."""
+    whole = of_study(
+        runs, "difficulty", data=data, transformation="std", estimator="held-out"
+    )
+    families = [best]
+    for family, members in whole.groupby("family", sort=False):
+        if family == best:
+            continue
+        ahead = paired(whole[whole["family"] == best], members)
+        if ahead is not None and ahead.value <= Z95 * ahead.error:
+            families.append(str(family))
+    return families
 
 
 def bert_figures(figures: pd.DataFrame, measured: pd.DataFrame) -> pd.DataFrame:
@@ -362,7 +404,7 @@ def explained(runs: pd.DataFrame, words: Sequence[str]) -> list[Result]:
     of their captions.
     """
     measured = of_study(runs, "difficulty", estimator="held-out")
-    with_text = measured[~measured["data"].str.startswith("imdb-")]
+    with_text = measured[~measured["data"].str.startswith(VECTORS)]
     results = []
     if len(with_text):
         results.append(examples(with_text, [described(with_text), *words]))

@@ -76,6 +76,23 @@ def test_several_trainings_are_the_unit_of_replication():
     assert change.value == pytest.approx(-0.3, abs=0.001)
 
 
+@pytest.mark.parametrize(
+    "seeds, over", [((0,), "3 evaluations of one training"), ((0, 1), "2 trainings")]
+)
+@pytest.mark.parametrize(
+    "words, unit",
+    [
+        ("BetaVAE falls (beta-vae, synergy", "of a score from 0 to 1"),
+        ("MIG falls (", "of H(y)"),
+    ],
+)
+def test_evidence_says_the_unit_and_what_was_repeated(seeds, over, words, unit):
+    scores, _ = analysed(ANALYSIS, made_up(seeds=seeds))
+    (claim,) = [claim for claim in scores.claims if claim.statement.startswith(words)]
+    assert unit in claim.evidence
+    assert over in claim.evidence
+
+
 def test_tables_are_saved_and_say_what_was_attacked(tmp_path):
     results = analysed(ANALYSIS, made_up())
     assert [drawn(save(result, tmp_path / result.name)) for result in results] == [
@@ -83,5 +100,7 @@ def test_tables_are_saved_and_say_what_was_attacked(tmp_path):
         False,
     ]
     assert "beta-vae (seed 0)" in results[0].caption
+    assert "of H(y)" in results[0].finding
+    assert "3 evaluations of one training" in results[0].finding
     assert len(results[0].text) == 4
     assert results[0].text["UniBound"].iloc[1].startswith("0.20")

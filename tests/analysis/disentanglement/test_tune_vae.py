@@ -65,7 +65,8 @@ def test_trials_are_ranked_by_what_was_measured_and_not_by_the_judgement(
     assert result.figures["weight"].iloc[0] == 7
     assert {10, 4} <= set(numbers(result.caption))
     assert "needs the labels" in result.caption
-    assert "Use beta 7" in result.caption
+    assert "Use weight 7" in result.finding
+    assert "(UniBound 0.500 ± 0.010)" in result.finding
     assert "rate of 0.007" in result.caption
     assert drawn(save(result, tmp_path / "best"))
 

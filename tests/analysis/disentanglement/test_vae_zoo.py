@@ -4,11 +4,12 @@ import itertools
 
 import numpy as np
 import pandas as pd
+import pytest
 from pytest import approx
 
 from analysis.common.tables import save
 from analysis.disentanglement._scores import SCORES, TERMS, WHERE
-from analysis.disentanglement.vae_zoo import ANALYSIS
+from analysis.disentanglement.vae_zoo import ANALYSIS, most_unique
 from tests.analysis.pictures import drawn, numbers
 from tests.analysis.runs import RUN, analysed, named
 
@@ -112,6 +113,28 @@ def test_claims_are_decided_by_the_figures(verdicts):
     }
 
 
+@pytest.mark.parametrize(
+    "high, words",
+    [(0.3, "One latent holds most uniquely in a 0.400"), (0.5, "cannot be ranked")],
+)
+def test_bounds_rank_models_only_where_they_are_apart(high, words):
+    """The lower bound of a is 0.4; the upper one of b is below or above it."""
+    runs = pd.DataFrame(
+        {"name": ["a", "a", "b", "b"], "seed": [0, 1, 0, 1],
+         "unique_low": [0.4, 0.4, 0.2, 0.2], "unique_high": [0.45, 0.45, high, high]}
+    )  # fmt: skip
+    figures = runs.groupby("name").mean().assign(runs=2)
+    figures = figures.rename(columns={"unique_low": "low", "unique_high": "high"})
+    text = most_unique(runs, figures.assign(low_error=0.01, high_error=0.01))
+    assert words in text
+
+
+def test_models_without_a_density_are_not_ranked():
+    finding = analyse(made_up())["scores"].finding
+    assert "beta-tcvae" in finding
+    assert ", ae " not in finding
+
+
 def test_what_diverged_is_said_and_not_averaged_away():
     runs = made_up()
     bad = (runs["model"] == "joint-vae") & (runs["seed"] == 1)
@@ -127,7 +150,9 @@ def test_what_diverged_is_said_and_not_averaged_away():
 def test_published_scores_say_what_differs():
     figures = analyse(made_up(resolution=32, data="dsprites-grid"))["elsewhere"].figures
     row = figures.query("model == 'factor-vae' and weight == 40").iloc[0]
-    assert row["differs"] == "data (dsprites-grid); resolution (32); weight (10)"
+    assert row["differs"] == (
+        "data (dsprites-grid); resolution (32); weight (10, published 40)"
+    )
     same = analyse(made_up())["elsewhere"].figures.query(
         "model == 'factor-vae' and weight == 10"
     )

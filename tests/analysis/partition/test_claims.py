@@ -84,7 +84,7 @@ def test_what_the_labels_cannot_give_does_not_hold_whatever_was_estimated():
 
 def test_an_absent_block_is_not_zero():
     claim = in_range("diva", [training("diva")], "co-information(z_dy;Y;D)", 0.0, 0.0)
-    assert claim.verdict == "undecided"
+    assert claim.verdict == "not tested"
     assert "no such block" in claim.evidence
 
 
@@ -122,7 +122,8 @@ def test_draws_are_quoted_where_a_model_has_them_and_the_table_begins_with_the_f
     """
     trainings = []
     for number in range(3):
-        for one in pair(number, 0.89, **{"I(z_y;D|Y)": 0.1}):
+        of_seed = {"items": str(number), "I(z_y;D|Y)": 0.1}
+        for one in pair(number, 0.89, **of_seed):
             trainings.append(one)
     for one in trainings:
         one.report.groups = one.report.n
@@ -133,3 +134,36 @@ def test_draws_are_quoted_where_a_model_has_them_and_the_table_begins_with_the_f
     assert numbers(first)[:4] == [0.9, 95, 0.88, 0.92]
     assert numbers(finding(pair(0, 0.89)[2:]))[:4] == [0.5, 95, 0.48, 0.52]
     assert "does not apply" in finding([training("dann")])
+
+
+@pytest.mark.parametrize(
+    "scores, leaks, start, least",
+    [
+        ((0.85, 0.86, 0.84), (0.4, 0.41, 0.4), "nvae keeps", False),
+        ((0.55, 0.9, 0.7), (0.4, 0.41, 0.4), "nvae and diva keep", True),
+        ((0.55, 0.9, 0.7), (0.1, 0.2, 0.0), "nvae and diva keep", False),
+        ((0.9,), (0.4,), "nvae and diva keep", False),
+    ],
+)
+def test_a_best_is_named_where_its_paired_difference_is_sure(
+    scores, leaks, start, least
+):
+    """DIVA scores 0.70 to 0.71 and leaks 0.1."""
+    trainings = []
+    for seed, (score, leak) in enumerate(zip(scores, leaks)):
+        ours = {"unique": score, "I(z_y;D|Y)": leak}
+        theirs = {"unique": 0.7 + seed / 200, "I(z_y;D|Y)": 0.1}
+        trainings.append(training("nvae", seed, items=str(seed), **ours))
+        trainings.append(training("diva", seed, items=str(seed), **theirs))
+    text = finding(trainings)
+    assert text.startswith(start)
+    assert ("least that of diva" in text) == least
+
+
+def test_scores_are_called_by_their_names():
+    trainings = []
+    for seed in range(3):
+        for kind, score in (("nvae", 0.4 + seed / 1000), ("diva", 0.3)):
+            trainings.append(training(kind, seed, items=str(seed), seed=score))
+    statements = [claim.statement for claim in claims(trainings)]
+    assert "NVAE scores higher than DIVA by Partition Quality (old sum)." in statements

@@ -97,9 +97,32 @@ def test_seeds_that_only_one_model_has_are_no_pairs():
     assert np.isnan(gains(made_up(models=("nvae",)), "nvae")).all()
 
 
+def test_without_plain_risk_minimisation_nothing_is_tested():
+    (result,) = analyse(made_up(models=("nvae",)), NOBODY)
+    assert [claim.verdict for claim in result.claims] == ["not tested"]
+
+
 def test_published_figures_are_beside_ours_with_what_differs():
     (result,) = analyse(made_up(data="rotated-mnist"), NOBODY)
     # of DomainBed at 75 degrees
     assert result.text.set_index("model").loc["erm", "published"] == "0.964 ± 0.000"
     differs = re.search(r"not comparable.*", result.caption)[0]
     assert numbers(differs)[:4] == [16, 28, 6000, 0]
+
+
+@pytest.mark.parametrize(
+    "domain, name",
+    [("75 orange", "75° in orange"), ("75", "75"), ("hospital 2", "hospital 2")],
+)
+def test_a_domain_of_angle_and_colour_is_in_words(domain, name, monkeypatch):
+    domains = pd.DataFrame({"part": ["out_of_domain"], "domain": [domain]})
+    monkeypatch.setattr(domain_partition, "table", lambda run_id, name: domains)
+    (result,) = analyse(made_up(), NOBODY)
+    assert set(result.text["held out"]) == {name}
+
+
+def test_every_published_figure_has_its_own_place():
+    (result,) = analyse(made_up(), NOBODY)
+    places = result.against["place"]
+    assert "hospital 2 (augmentation strategy A)" in " ".join(places)
+    assert places.is_unique

@@ -31,4 +31,22 @@ def test_blocks_are_pooled_and_size_and_power_kept_apart():
     assert permuted["size"] == pytest.approx(0.05)
     assert permuted["power"] == pytest.approx(0.35)
     assert figures.loc[("linear-1", "smooth"), "power_sets"] == 0
+    assert list(result.text["independent data sets"]) == [200] * 4
     assert list(result.text["power"]) == ["35 % (28 to 42)", "not run"] * 2
+
+
+@pytest.mark.parametrize(
+    "test, is_named", [("local-permutation", False), ("smooth", True)]
+)
+def test_a_test_is_named_where_its_interval_is_above_the_level(test, is_named):
+    """Of 200 independent data sets, `smooth` rejects 25 %, the other 5 %."""
+    (result,) = ANALYSIS.analyse(made_up(), None)
+    assert result.finding.startswith("Independence is rejected too often")
+    named = f"by {test} in 25 % (19 to 32) of 200 data sets with 1 columns of z"
+    assert (named in result.finding) == is_named
+
+
+def test_no_excess_is_said():
+    runs = made_up()
+    (result,) = ANALYSIS.analyse(runs[runs["test"] != "smooth"], None)
+    assert result.finding.startswith("No test surely rejects more than 5 %")

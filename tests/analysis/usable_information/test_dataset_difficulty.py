@@ -217,3 +217,34 @@ def test_differences_are_paired_by_item(store):
     assert difference.seeds == 2
     assert difference.error < 0.01  # the items' hardness, 0.3 bits, is the same in both
     assert paired(inputs[0], inputs[1][:0]) is None
+
+
+def test_data_are_ordered_by_the_share_of_their_entropy(store):
+    """MultiNLI has fewer bits than SNLI, here of a smaller entropy."""
+    runs, _ = store
+    figures = results_of(runs)["information"].figures
+    figures = figures[
+        (figures["transformation"] == "std") & (figures["data"] != "cola")
+    ]
+    figures.loc[figures["data"] == "mnli-dev", "H_yb"] = 0.75
+    vectors = figures.iloc[:1].assign(data="imdb-bert")
+    figures = pd.concat([figures, vectors])
+    text = dataset_difficulty.hardest_first(figures, runs)
+    assert text.index("SNLI 6") < text.index("MultiNLI")
+    assert "IMDB" not in text
+    only = dataset_difficulty.hardest_first(vectors, runs)
+    assert "only vectors" in only
+
+
+@pytest.mark.parametrize("gain, families", [(0.0, ["a", "b"]), (0.2, ["a"])])
+def test_families_are_level_where_their_paired_difference_is(store, gain, families):
+    _, tables = store
+    other = tables["run-0", "items"].copy()
+    other["pvi_bits"] += 0.1 * np.random.default_rng(0).normal(size=len(other)) - gain
+    tables["other", "items"] = other
+    cell = {"study": "difficulty", "data": "snli", "transformation": "std",
+            "estimator": "held-out", "seed": 0}  # fmt: skip
+    rows = [cell | {"family": "a", "run_id": "run-0"}]
+    rows.append(cell | {"family": "b", "run_id": "other"})
+    measured = pd.DataFrame(rows)
+    assert dataset_difficulty.level_families(measured, "snli", "a") == families

@@ -77,6 +77,31 @@ def test_methods_are_compared_on_the_same_data_sets(store, verdicts):
     assert {-0.2, 20} <= {*numbers(results["trees"].claims[0].evidence)}
 
 
+def test_ties_are_named_and_what_is_behind(store):
+    finding = results_of(store[0])["trees"].finding
+    assert "(equal within error), ahead of nearest neighbours" in finding
+    assert finding.index("partitioning") < finding.index("ahead of")
+
+
+@pytest.mark.parametrize(
+    "study, case, method, reason",
+    [
+        ("trees", "discrete-star", "partitioning", "by construction"),
+        ("frames", "digits", "nearest neighbours", "neither makes an error"),
+    ],
+)
+def test_what_cannot_differ_is_not_tested(store, study, case, method, reason):
+    runs, tables = store
+    runs.loc[runs["study"] == study, "case"] = case
+    if study == "frames":
+        for run in runs.loc[runs["study"] == study, "run_id"]:
+            tables[run]["wrong"] = 0.0
+    claims = results_of(runs)[study].claims
+    (claim,) = [claim for claim in claims if method in claim.statement]
+    assert claim.verdict == "not tested"
+    assert reason in claim.evidence
+
+
 @pytest.mark.parametrize("sets, verdict", [(58, "undecided"), (59, "contradicted")])
 def test_equal_scores_contradict_a_gain_on_enough_data_sets(sets, verdict):
     """0.95 ** 59 is the first power below 0.05."""

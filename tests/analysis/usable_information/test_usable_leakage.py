@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from analysis.common.tables import save
-from analysis.usable_information.usable_leakage import ANALYSIS
+from analysis.usable_information.usable_leakage import ANALYSIS, transfers
 from tests.analysis.pictures import drawn
 from tests.analysis.runs import RUN, analysed, named
 
@@ -109,3 +109,27 @@ def test_hiding_works_against_one_family_and_not_against_another(store, verdicts
     assert claims.of("hidden from linear", "hide nothing") == {"confirmed"}
     assert claims.of("hidden from linear", "still show") == {"confirmed"}
     assert claims.of("domain in z_y", "more than logistic") == {"undecided"}
+
+
+@pytest.mark.parametrize(
+    "remaining, verdict",
+    [(0.0, "confirmed"), (0.03, "confirmed"), (0.06, "not tested")],
+)
+def test_another_family_is_tested_only_where_features_hide(remaining, verdict):
+    """Of 0.5 bits less than a tenth has to remain."""
+    rows = []
+    for seed in range(3):
+        off = seed / 1000
+        for of, logistic in (("nothing", 0.5), ("linear", remaining)):
+            rows.append((of, seed, "logistic", logistic + off))
+            rows.append((of, seed, "knn", 0.4 - off))
+    columns = ["of", "seed", "family", "value_bits"]
+    *_, claim = transfers(pd.DataFrame(rows, columns=columns))
+    assert "still show knn more than logistic" in claim.statement
+    assert claim.verdict == verdict
+    assert ("0.061 bits" in claim.evidence) == (verdict == "not tested")
+
+
+def test_features_that_hide_nothing_are_called_so(store):
+    finding = results_of(store)["hiding-hidden"].finding
+    assert "in features that hide nothing (knn)" in finding
