@@ -277,10 +277,18 @@ def figures_text(
     """The table to read: the fields of a row, its runs, and figures with their standard
     errors under their titles.
     """
-    text = figures[[*by, "runs"]].rename(columns=FIELD_TITLES)
+    text = figures[[*by, "runs"]]
+    if "true_bits" in by:
+        text = text.assign(true_bits=text["true_bits"].map(four_digits))
+    text = text.rename(columns=FIELD_TITLES)
     for column, title in titles.items():
         text[title] = figure_text(figures, column)
     return text
+
+
+def four_digits(value: float) -> float:
+    """A number rounded to four significant digits."""
+    return float(f"{value:.4g}")
 
 
 def figure_text(figures: pd.DataFrame, column: str) -> list[str]:

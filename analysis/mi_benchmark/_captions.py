@@ -4,10 +4,14 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
+from analysis.common import ranking
 from analysis.common.runs import profiles, versions
 from analysis.common.tables import plus_minus
+from analysis.mi_benchmark._claims import paired_difference
+from infoscope.metrics import replicated
 
 EMBEDDED = {
     "digits": "the images are scikit-learn's digits (embedded default), not the published data",
@@ -30,6 +34,8 @@ DECODED = (
     "The decodable MI is a lower bound of what a critic can estimate; its ± is the "
     "standard error of the decoding."
 )
+EQUAL = 0.001  # bits²; MSE of one run each that differ less are equal
+FEW = 6  # candidates of a domain and true MI that are named
 PUBLISHED = {
     "steps": {4000}, "width": {256}, "batch": {64}, "learning_rate": {5e-4}, "sources": {10}, "size": {64},
     "pool": {"gaussian", "mnist", "imdb-bert"}, "schedule_bits": {(2.0, 4.0, 6.0, 8.0, 10.0)}, "precision": {"float32"},
@@ -75,22 +81,69 @@ def explain_errors(figures: pd.DataFrame) -> str:
     )
 
 
-def least_error(figures: pd.DataFrame, by: str, fields: Sequence[str]) -> str:
-    """The least MSE for each value of `by` and the fields that have it, as a sentence:
-    the finding of a table.
+def runs_text(counts: Iterable[int]) -> str:
+    """Numbers of runs, from the least to the most, in words."""
+    least, *_, most = sorted([*counts] * 2)
+    if most == 1:
+        return "one run"
+    return f"{most} runs" if least == most else f"{least} to {most} runs"
+
+
+def least_error(rows: pd.DataFrame, by: str, fields: Sequence[str]) -> str:
+    """The values of `fields` with the least MSE for each value of `by` and true MI, as
+    a sentence: the finding of a table. Named are all that are not surely worse.
     """
-    finite = figures.dropna(subset="mse_bits2")
-    best = finite.groupby(by, sort=False)["mse_bits2"].idxmin()
-    least = []
-    for row in finite.loc[best].to_dict("records"):
-        error = plus_minus(row["mse_bits2"], row["mse_bits2_error"])
-        names = " ".join(str(row[name]) for name in fields)
-        unit = "run" if row["runs"] == 1 else "runs"
-        has = "" if least else " has the least MSE"
-        least.append(
-            f"{names}{has} for {row[by]}, {error} bits² ({row['runs']} {unit})"
+    varying = [name for name in fields if rows[name].nunique() > 1]
+    candidate = rows[varying or list(fields)].astype(str).agg(" ".join, axis=1)
+    rows = rows.assign(candidate=candidate, log_mse=np.log(rows["mse_bits2"]))
+    parts = []
+    notes = []
+    for (place, bits), part in rows.groupby([by, "true_bits"], sort=False):
+        least = not_surely_worse(part)
+        if not least:
+            continue
+        errors = part.loc[part["candidate"] == least[0], "mse_bits2"]
+        mean = replicated(errors.to_numpy())
+        has_ties = len(least) > 1
+        note = f"{len(errors)} runs" + ", no significant difference" * has_ties
+        if len(errors) == 1:
+            note = "equal in one run" if has_ties else "lowest in one run"
+        notes.append(note)
+        if len(least) > FEW:
+            least = [*least[: FEW - 1], f"{len(least) - FEW + 1} others"]
+        verb = "" if parts else f" {'have' if has_ties else 'has'} the least MSE"
+        error = plus_minus(mean.value, mean.standard_error)
+        parts.append(
+            f"{ranking.listed(least)}{verb} for {place} at {bits:g} bits, {error} bits²"
         )
-    return f"{'; '.join(least)}."
+    if not parts:
+        return "No estimate is finite in every run."
+    if len(set(notes)) > 1:
+        parts = [f"{part} ({note})" for part, note in zip(parts, notes)]
+        return f"{'; '.join(parts)}."
+    return f"{'; '.join(parts)} ({notes[0]})."
+
+
+def not_surely_worse(rows: pd.DataFrame) -> list[str]:
+    """The candidate with the lowest mean MSE, then those whose MSE is not surely a
+    larger multiple: by its 95 % interval over paired runs, or EQUAL in one run.
+    """
+    means = rows.groupby("candidate", sort=False)["mse_bits2"].agg(
+        lambda values: values.mean(skipna=False)
+    )
+    means = means.dropna().sort_values(kind="stable")
+    names = list(means.index[:1])
+    for other in means.index[1:]:
+        change = paired_difference(rows, "candidate", other, names[0], "log_mse")
+        if change is None:
+            continue
+        if change.n > 1:
+            is_level = change.low <= 0
+        else:
+            is_level = means[other] - means[names[0]] < EQUAL
+        if is_level:
+            names.append(other)
+    return names
 
 
 def explain_oracle(runs: pd.DataFrame) -> str:

@@ -106,12 +106,12 @@ def paired_claim(
     by pairs of runs.
     """
     if figure.startswith("decodable") and rows["decodable_bits"].isna().all():
-        return Claim(statement, "undecided", NOT_DECODED)
+        return Claim(statement, "not tested", NOT_DECODED)
     difference = paired_difference(rows, field, first, second, figure)
     if difference is None:
         return Claim(
             statement,
-            "undecided",
+            "not tested",
             f"{first} and {second} were not both run with the same seed.",
         )
     unit = "bits²" if figure.endswith("bits2") else "bits"
@@ -140,22 +140,42 @@ def limit_claim(
 ) -> Claim:
     """A claim that a figure, given once per run (seed), is below a limit."""
     values = np.asarray(values, dtype=float)
-    if not len(values) or np.isnan(values).any():
+    if not len(values):
+        return Claim(statement, "not tested", f"{what}: no such run.")
+    if np.isnan(values).any():
         return Claim(
             statement,
             "undecided",
             f"{what}: not run, or one of the two is not finite, in some run.",
         )
-    infinite = np.isinf(values).sum()
-    if infinite:
-        evidence = f"not finite in {infinite} of {len(values)} runs"
-    else:
-        mean = replicated(values)
-        evidence = with_interval(mean, form=shown.strip("{}:"))
+    evidence = not_finite(values)
+    if not evidence:
+        evidence = with_interval(replicated(values), form=shown.strip("{}:"))
     verdict = verdict_below(values, limit)
     return Claim(
         statement, verdict, f"{what}: {evidence}; limit {shown.format(limit)}."
     )
+
+
+def not_finite(values: np.ndarray) -> str:
+    """In how many runs a figure is not finite, in words; empty if it is in all."""
+    infinite = (~np.isfinite(values)).sum()
+    return f"not finite in {infinite} of {len(values)} runs" if infinite else ""
+
+
+def factor_claim(
+    statement: str, logs: Sequence[float], at_most: float, what: str, base: float = 10
+) -> Claim:
+    """A claim that a factor is below a limit, given its logarithm once per run (seed)."""
+    logs = np.asarray(logs, dtype=float)
+    evidence = not_finite(logs)
+    if not evidence:
+        mean = replicated(logs)
+        interval = (base**mean.low, base**mean.high)
+        factor = Estimate(base**mean.value, math.nan, n=mean.n, interval=interval)
+        evidence = with_interval(factor, "times", ".3g")
+    verdict = verdict_below(logs, math.log(at_most, base))
+    return Claim(statement, verdict, f"{what}: {evidence}; limit {at_most:g}.")
 
 
 def log_ratios(
@@ -201,11 +221,13 @@ def ratio_claim(
     ratios = log_ratios(rows, field, first, second, figure, cell)
     if ratios.empty:
         return Claim(
-            statement, "undecided", f"{first} and {second} have no cell in common."
+            statement,
+            "not tested",
+            f"{first} and {second} have no cell in common where one is finite.",
         )
-    name = figure.split("_bits")[0].replace("_", " ")
-    what = f"log10 of {name}, {first} over {second}, median over cells"
-    return limit_claim(statement, ratios, math.log10(at_most), what, "{:+.3f}")
+    name = figure.split("_bits")[0].replace("_", " ").replace("mse", "MSE")
+    what = f"{name}, {first} over {second}, median over cells"
+    return factor_claim(statement, ratios, at_most, what)
 
 
 def every_claim(
@@ -215,7 +237,7 @@ def every_claim(
     fields), by intervals over runs.
     """
     if not rows.size:
-        return Claim(statement, "undecided", "not run.")
+        return Claim(statement, "not tested", "not run.")
     cells: dict[str, list[str]] = {"confirmed": [], "contradicted": [], "undecided": []}
     for values_of_cell, part in rows.groupby(list(fields), sort=False):
         values = part[figure].to_numpy(float)

@@ -82,7 +82,7 @@ def mse_table(evidence: Evidence) -> Result:
     text = spread_estimators(both, ["place", "pool", "true_bits", "critic"], "not run")
     text = text.rename(columns=FIELD_TITLES | {"place": "domain"})
     sentences = [
-        least_error(figures, "place", ["critic", "bound"]),
+        least_error(evidence.rows, "place", ["critic", "bound"]),
         "MSE (bits²) over all steps of a segment, by critic and estimator. "
         f"{CURVES_ONLY} "
         f"Reliable: within {REASONABLE:.0%} of the true MI in the second half of the "
@@ -108,7 +108,7 @@ def place_table(place: str, evidence: Evidence) -> Result:
     seed = rows["seed"].min()
     traces = traces_of(rows[rows["seed"] == seed].drop_duplicates("run_id"))
     sentences = [
-        least_error(figures.assign(place=place), "place", ["critic", "bound"]),
+        least_error(rows, "place", ["critic", "bound"]),
         f"All steps of a segment; bias = mean estimate - truth. {DECODED} "
         f"{CURVES_ONLY} Curves: seed "
         f"{seed}, exponential moving averages of span {SPAN}. An axis ends at 1.5 "
@@ -174,8 +174,8 @@ def structured_claims(place: str, rows: pd.DataFrame) -> list[Claim]:
     )
     biased = f"The bilinear critic is biased, {place}: more than the joint critic."
     variable = (
-        f"The separable critic has a large variance, {place}: larger than the joint "
-        "critic's."
+        f"The separable critic has a large variance, {place}: it is larger than the "
+        "joint critic's."
     )
     return [
         ratio_claim(stable, rows, "critic", "bilinear", "joint", "variance_bits2"),

@@ -1,7 +1,7 @@
 """Table 2: is a deeper critic more accurate?"""
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from analysis.common import ranking
 from analysis.common.figures import drawing
 from analysis.common.marks import GREEN, VERMILLION, in_order, lines, style
 from analysis.common.published import PAPERS, published, published_table
@@ -34,6 +35,7 @@ from analysis.mi_benchmark._captions import least_error, setting_differences
 from analysis.mi_benchmark._claims import paired_changes
 from analysis.mi_benchmark._terms import GROUP, ORACLE, titled
 from infoscope.command_line import option
+from infoscope.estimators.result import Estimate
 from infoscope.metrics import correlation
 
 TITLES = titled("bias_bits", "variance_bits2", "mse_bits2", "second_half_mse_bits2")
@@ -139,17 +141,36 @@ def depth_table(evidence: Evidence, bound: str, bits: float, prefix: str) -> Res
 
 
 def depth_finding(runs: pd.DataFrame) -> str:
-    """By how much the MSE of the deepest critic differs from that of the shallowest,
-    paired by seed, in a sentence.
+    """By how much the MSE of the shallowest critic differs from that of all deeper ones,
+    and the deepest from the second, paired by seed, in a sentence.
     """
-    deep, shallow = runs["depth"].max(), runs["depth"].min()
-    changes = paired_changes(runs, "depth", deep, shallow, "mse_bits2")
-    better = sum(change.high < 0 for change in changes.values())
+    first, *deeper = sorted(set(runs["depth"]))
+    if len(deeper) < 2:
+        return "Fewer than three depths were run."
+    second, deepest = deeper[0], deeper[-1]
+    shallow = runs.assign(shallow=runs["depth"] == first)
+    of_first = paired_changes(shallow, "shallow", True, False, "mse_bits2")
+    of_deepest = paired_changes(runs, "depth", deepest, second, "mse_bits2")
     return (
-        f"Deeper critics were surely more accurate in {better or 'none'} of "
-        f"{len(changes)} data sets: MSE "
-        f"with depth {deep} minus depth {shallow}: {changes_text(changes, 'bits²')}."
+        f"Depth {first} {sure_text(of_first, f'depths {second} to {deepest}')}; depth "
+        f"{deepest} {sure_text(of_deepest, f'depth {second}')}."
     )
+
+
+def sure_text(changes: Mapping[str, Estimate], other: str) -> str:
+    """For which data sets the MSE surely differs from that of another depth, by its
+    95 % interval, in words.
+    """
+    figures = changes_text(changes, "bits²")
+    if all(change.n == 1 for change in changes.values()):
+        return f"cannot be told from {other} by MSE ({figures})"
+    larger = [name for name, change in changes.items() if change.low > 0]
+    smaller = [name for name, change in changes.items() if change.high < 0]
+    parts = [f"a larger MSE for {ranking.listed(larger)}"] if larger else []
+    if smaller:
+        parts.append(f"a smaller MSE for {ranking.listed(smaller)}")
+    sure = " and ".join(parts) or "no surely different MSE"
+    return f"has {sure}, compared with {other} ({figures})"
 
 
 def truncate_schedules(runs: pd.DataFrame, bits: float) -> pd.DataFrame:
@@ -186,7 +207,7 @@ def correlations(runs: pd.DataFrame, comparable: bool) -> list[Claim]:
             claims.append(
                 Claim(
                     statement,
-                    "undecided",
+                    "undecided" if members["depth"].nunique() > 2 else "not tested",
                     f"it needs three depths with finite MSE{short}.",
                 )
             )
@@ -217,7 +238,11 @@ def estimator_table(evidence: Evidence, size: str, bits: float, prefix: str) -> 
     text["oracle critic"] = figure_text(oracles, "oracle_critic_mse_bits2")
     sentences = [
         least_error(
-            figures.assign(size=size), "domain", ["critic", "bound", "size", size]
+            evidence.rows.assign(
+                size=f"{size} " + evidence.rows[size].astype(str), true_bits=bits
+            ),
+            "domain",
+            ["critic", "bound", "size"],
         ),
         f"MSE (bits²) of every estimator by critic {size} at a true MI of {bits:g} "
         "bits, all steps.",

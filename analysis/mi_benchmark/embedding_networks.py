@@ -19,12 +19,15 @@ from analysis.mi_benchmark._terms import (
     titled,
 )
 
+NETWORKS = {
+    "imdb-bert": "BERT",
+    "imdb-roberta": "RoBERTa",
+    "hub:distilbert-base-uncased": "DistilBERT",
+}
 REFERENCE = "imdb-bert"
 MARGIN = 0.1  # share of the true MI; smaller differences between networks are ignored
 ESTIMATE = "second_half_mean_bits"
-PUBLISHED_SETTING = PUBLISHED | {
-    "pool": {"imdb-bert", "imdb-roberta", "hub:distilbert-base-uncased"}
-}
+PUBLISHED_SETTING = PUBLISHED | {"pool": set(NETWORKS)}
 PLACE = [*GROUP, "critic", "true_bits", "bound"]
 TITLES = titled(
     "second_half_mean_bits", "decodable_bits", "mse_bits2", "decodable_mse_bits2", "oracle_critic_mse_bits2",
@@ -41,7 +44,7 @@ def network_table(evidence: Evidence) -> Result:
     """Estimates and errors against both truths, by network."""
     figures = evidence.figures(PLACE, TITLES)
     sentences = [
-        least_error(figures, "pool", ["critic", "bound"]),
+        network_finding(evidence.rows),
         f"Estimates by the network that embeds the text. {DECODED} "
         f"The paper's networks are BERT, RoBERTa and DistilBERT. {CURVES_ONLY} "
         f"{OFF_BY_DEFINITION} is left out of the claims, as it is 0.53 bits low by "
@@ -54,6 +57,16 @@ def network_table(evidence: Evidence) -> Result:
     )
 
 
+def network_finding(rows: pd.DataFrame) -> str:
+    """The critics and estimators with the least MSE for every network, in a sentence."""
+    least = least_error(rows, "pool", ["critic", "bound"])
+    pools = rows["pool"].unique()
+    if len(pools) > 1:
+        return least
+    network = NETWORKS.get(pools[0], pools[0])
+    return f"One network ({network}) was run, so none is compared: {least}"
+
+
 def claims(rows: pd.DataFrame) -> list[Claim]:
     """Appendix D.1's sentences, against both truths."""
     judged = rows[rows["bound"] != OFF_BY_DEFINITION]
@@ -62,7 +75,7 @@ def claims(rows: pd.DataFrame) -> list[Claim]:
         scored = judged.dropna(subset=column)
         if scored.empty:
             statement = f"All estimators and critics work well, against the {truth} MI."
-            claims.append(Claim(statement, "undecided", NOT_DECODED))
+            claims.append(Claim(statement, "not tested", NOT_DECODED))
             continue
         relative = relative_error(scored, ESTIMATE, column)
         scored = scored.assign(

@@ -8,18 +8,21 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from analysis.common import ranking
 from analysis.common.figures import draw_estimates, drawing
-from analysis.common.tables import Analysis, Claim, Result, changes_text
+from analysis.common.tables import Analysis, Claim, Result, with_interval
 from analysis.mi_benchmark._benchmark import Benchmark, Evidence, figures_text
 from analysis.mi_benchmark._captions import (
     CURVES_ONLY,
     DECODED,
     PUBLISHED,
+    runs_text,
     setting_differences,
 )
 from analysis.mi_benchmark._claims import (
     by_data_set,
-    limit_claim,
+    factor_claim,
+    not_finite,
     relative_error,
     verdict_below,
 )
@@ -115,23 +118,45 @@ def relative_estimates(evidence: Evidence) -> Result:
 
 
 def error_by_sources(rows: pd.DataFrame) -> str:
-    """The relative error at the least and the greatest number of sources by domain,
-    first panel, in a sentence.
+    """Up to how many sources the error stays below the limit by domain, first panel, in
+    a sentence.
     """
     panel = rows["panel"].iloc[0]
     in_panel = rows[rows["panel"] == panel]
-    errors = {}
+    parts = []
     for name, part in by_data_set(in_panel):
-        by_seed = typical_error(part, "true_bits")
-        numbers = by_seed.columns
-        for number in (numbers.min(), numbers.max()):
-            unit = "source" if number == 1 else "sources"
-            # missing: not run with this seed; infinite: diverged
-            finite = by_seed[number].dropna().replace(np.inf, np.nan)
-            errors[f"{name} with {number:g} {unit}"] = replicated(finite)
+        parts.append(crossing_text(name, typical_error(part, "true_bits")))
     return (
-        f"The median relative error ({panel}) is: {changes_text(errors, form='.0%')}."
+        f"The median error stays within {REASONABLE:.0%} of the true MI up to "
+        f"{ranking.listed(parts)}; the true MI is {panel}."
     )
+
+
+def crossing_text(name: str, errors: pd.DataFrame) -> str:
+    """Between which numbers of sources the error of a domain crosses the limit, in
+    words; by 95 % intervals where there are several runs.
+    """
+    within = above = None
+    for number in errors:
+        by_seed = errors[number].dropna()
+        verdict = verdict_below(by_seed, REASONABLE)
+        if len(by_seed) == 1:
+            verdict = "confirmed" if by_seed.iloc[0] < REASONABLE else "contradicted"
+        if verdict == "contradicted":
+            above = number
+            break
+        if verdict == "confirmed":
+            within = number
+    ends = [number for number in (within, above) if number is not None]
+    if not ends:
+        return f"an unknown number for {name}"
+    if above is None:
+        place = f"at least {within}"
+    elif within is None:
+        place = f"fewer than {above}"
+    else:
+        place = f"between {within} and {above}"
+    return f"{place} sources for {name} ({runs_text(errors[ends].count())})"
 
 
 def typical_error(rows: pd.DataFrame, truth: str) -> pd.DataFrame:
@@ -178,40 +203,33 @@ def threshold_claim(panel: str, domain: str, truth: str, errors: pd.DataFrame) -
         f"{panel}, against the {against} MI."
     )
     if errors.empty:
-        return Claim(statement, "undecided", why_no_error(truth))
-    verdicts = {
-        number: verdict_below(errors[number].dropna(), REASONABLE) for number in errors
-    }
-    medians = []
+        return Claim(statement, "not tested", why_no_error(truth))
+    texts = []
     expected = {}
-    for number in errors:
-        mean = errors[number].mean()
-        text = f"{mean:.0%}" if np.isfinite(mean) else "diverged"
-        medians.append(f"{number}: {text}")
-        if number <= up_to / 2:
-            expected[number] = "confirmed"
-        elif number >= 2 * up_to:
-            expected[number] = "contradicted"
-    evidence = f"median error by number of sources {', '.join(medians)}"
+    verdicts = {}
     unexpected = []
-    for number in expected:
+    for number in errors:
+        by_seed = errors[number].dropna()
+        text = not_finite(by_seed.to_numpy())
+        text = text or with_interval(replicated(by_seed), form=".0%")
+        texts.append(f"{number}: {text}")
+        if up_to / 2 < number < 2 * up_to:
+            continue
+        expected[number] = "confirmed" if number < up_to else "contradicted"
+        verdicts[number] = verdict_below(by_seed, REASONABLE)
         if verdicts[number] not in (expected[number], "undecided"):
             quality = "reliable" if number > up_to else "unreliable"
             unexpected.append(f"{number} {quality}")
+    evidence = f"median error by number of sources {', '.join(texts)}"
     if unexpected:
-        return Claim(
-            statement,
-            "contradicted",
-            f"{evidence}; by 95 % intervals over runs: {', '.join(unexpected)}.",
-        )
-    sides = {verdicts[number] for number in expected}
-    if sides != {"confirmed", "contradicted"}:
-        return Claim(
-            statement,
-            "undecided",
-            f"{evidence}; too few runs or numbers on both sides of {up_to}.",
-        )
-    return Claim(statement, "confirmed", f"{evidence}; by 95 % intervals over runs.")
+        return Claim(statement, "contradicted", f"{evidence}; {', '.join(unexpected)}.")
+    if len(set(expected.values())) < 2:
+        why = f"no numbers on both sides of {up_to}, apart by a factor of two"
+        return Claim(statement, "not tested", f"{evidence}; {why}.")
+    if len(set(verdicts.values()) - {"undecided"}) < 2:
+        why = f"too few runs on both sides of {up_to}"
+        return Claim(statement, "undecided", f"{evidence}; {why}.")
+    return Claim(statement, "confirmed", f"{evidence}.")
 
 
 def why_no_error(truth: str) -> str:
@@ -261,23 +279,25 @@ def gaussian_comparison(
     )
     unstructured = errors[domain]
     if unstructured.empty:
-        return Claim(statement, "undecided", why_no_error(truth))
+        return Claim(statement, "not tested", why_no_error(truth))
     gaussian = errors.get("gaussian", pd.DataFrame())
     numbers = gaussian.columns.intersection(unstructured.columns)
     seeds = gaussian.index.intersection(unstructured.index)
     if len(numbers) < 2 or seeds.empty:
         return Claim(
             statement,
-            "undecided",
+            "not tested",
             "fewer than two numbers of sources were run in both.",
         )
-    of_gaussian = gaussian.loc[seeds, numbers].apply(reliable_up_to, axis=1)
-    of_domain = unstructured.loc[seeds, numbers].apply(reliable_up_to, axis=1)
-    what = (
-        "log2 of the sources up to which Gaussian pairs are reliable over those of "
-        "this domain"
-    )
-    return limit_claim(statement, of_gaussian - of_domain, 0.0, what, "{:+.2f}")
+    gaussian = gaussian.loc[seeds, numbers]
+    unstructured = unstructured.loc[seeds, numbers]
+    if not (pd.concat([gaussian, unstructured]) >= REASONABLE).any(axis=None):
+        why = f"both are reliable up to {numbers.max()} sources, the most that was run."
+        return Claim(statement, "not tested", why)
+    of_gaussian = gaussian.apply(reliable_up_to, axis=1)
+    of_domain = unstructured.apply(reliable_up_to, axis=1)
+    what = "sources up to which Gaussian pairs are reliable over those of this domain"
+    return factor_claim(statement, of_gaussian - of_domain, 1.0, what, base=2)
 
 
 def draw_ratio(axis: Any, rows: pd.DataFrame) -> None:

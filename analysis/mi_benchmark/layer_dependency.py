@@ -12,11 +12,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from analysis.common import ranking
 from analysis.common.figures import draw_second_half, drawing, finish
 from analysis.common.marks import BLUE, VERMILLION, panel_by_panel
 from analysis.common.tables import Analysis, Claim, Result, verdict
-from analysis.mi_benchmark._benchmark import Benchmark, Evidence, figures_text
-from analysis.mi_benchmark._captions import CURVES_ONLY, DECODED, PUBLISHED
+from analysis.mi_benchmark._benchmark import (
+    Benchmark,
+    Evidence,
+    figure_text,
+    figures_text,
+)
+from analysis.mi_benchmark._captions import CURVES_ONLY, DECODED, PUBLISHED, runs_text
 from analysis.mi_benchmark._claims import limit_claim, relative_error
 from analysis.mi_benchmark._terms import (
     CONSTANT,
@@ -30,6 +36,7 @@ from analysis.mi_benchmark._terms import (
 from infoscope.metrics import correlation
 
 INVERTIBLE = {"batch": "batch statistics, as published", "fixed": "one fixed map"}
+SIGNIFICANT = 2  # standard errors, above which two estimates differ
 MARGIN = 0.1  # share of the true MI; smaller changes of the estimate are ignored
 ESTIMATE = "second_half_mean_bits"
 # an encoder with batch statistics is the same map at the same batch size only
@@ -113,7 +120,7 @@ def invertible_table(evidence: Evidence) -> Result:
     changes = figures.loc[figures["encoder"] != "identity", "change_bits"].dropna()
     claims = invertible_claims(evidence.rows)
     sentences = [
-        unchanged(claims),
+        unchanged(evidence.rows, claims),
         f"The estimate changes by {changes.median():+.3f} bits (median of "
         f"{len(changes)} estimates, range {changes.min():+.3f} to "
         f"{changes.max():+.3f}).",
@@ -142,14 +149,25 @@ def draw_networks(figures: pd.DataFrame, *paths: Path) -> None:
         finish(axis)
 
 
-def unchanged(claims: Sequence[Claim]) -> str:
-    """Behind how many networks the estimate stays the same, in a sentence."""
-    verdicts = Counter(claim.verdict for claim in claims)
+def unchanged(rows: pd.DataFrame, claims: Sequence[Claim]) -> str:
+    """Behind how many networks which estimates stay the same, in a sentence."""
+    compared = rows[rows["compared"] & rows["statistics"].isin(INVERTIBLE)]
+    if compared.empty:
+        return f"No estimate of the data is within {REASONABLE:.0%} of the true MI."
+    pairs = compared[["bound", "true_bits"]].drop_duplicates().to_numpy()
+    estimates = ranking.listed(f"{bound} at {bits:g} bits" for bound, bits in pairs)
+    counts = Counter(
+        "not finite" if "not finite" in claim.evidence else claim.verdict
+        for claim in claims
+    )
+    networks = compared.groupby(["domain", "encoder", "statistics"])
+    runs = runs_text(networks["seed"].nunique())
     return (
-        f"The estimate stays the same, to {MARGIN:.0%} of the true MI, behind "
-        f"{verdicts['confirmed']} of {len(claims)} random invertible networks, and "
-        f"changes behind {verdicts['contradicted']} (95 % intervals over runs; "
-        f"{verdicts['undecided']} are undecided)."
+        f"The estimate of {estimates} stays the same, to {MARGIN:.0%} of the true MI, "
+        f"behind {counts['confirmed']} of {len(claims)} random invertible networks; it "
+        f"changes behind {counts['contradicted']}, is not finite behind "
+        f"{counts['not finite']} and undecided behind {counts['undecided']} (95 % "
+        f"intervals, {runs})."
     )
 
 
@@ -184,26 +202,20 @@ def layer_table(evidence: Evidence) -> Result:
     """
     rows = evidence.rows
     figures = evidence.figures(LAYERS, TITLES, constant=(*CONSTANT, "truth"))
-    figures = figures.sort_values(
-        [*GROUP, "true_bits", "bound", "layer_index"], kind="stable", ignore_index=True
-    )
-    above = figures.iloc[::-1].groupby([*GROUP, "true_bits", "bound"], sort=False)[
-        ESTIMATE
-    ]
-    figures["least_bits"] = above.transform(lambda values: values.cummax().shift())
-    figures["missing_bits"] = figures["least_bits"] - figures[ESTIMATE]
+    figures = add_least(figures)
     text = figures_text(figures, LAYERS, TITLES)
     text["least by data processing"] = [
         f"{value:.3f}" if value == value else "-" for value in figures["least_bits"]
     ]
-    violated = figures["missing_bits"] > 0
-    text["below it by"] = (
-        figures["missing_bits"].map("{:.3f}".format).where(violated, "-")
-    )
+    missing = figures["missing_bits"]
+    text["below it by"] = figure_text(figures, "missing_bits")
+    text["below it by"] = text["below it by"].where(missing > 0, "-")
+    violated = missing > SIGNIFICANT * figures["missing_bits_error"]
     sentences = [
         f"{violated.sum()} of {figures['least_bits'].notna().sum()} estimates are "
-        "below the estimate of a higher "
-        "layer, against the data processing inequality (errors not considered).",
+        f"below that of a higher layer by more than {SIGNIFICANT} standard errors of "
+        "the difference, against the data processing inequality "
+        f"({runs_text(figures['runs'])} each).",
         "Estimates by layer of the network, lowest first; (data): the images. No "
         "layer can carry more than the one "
         "before it. An estimate below the greatest of the layers above it "
@@ -220,6 +232,29 @@ def layer_table(evidence: Evidence) -> Result:
         draw,
         layer_claims(rows[rows["layer_index"] >= 0]),
     )
+
+
+def add_least(figures: pd.DataFrame) -> pd.DataFrame:
+    """The figures, by layer, with the greatest estimate of the layers above and how far
+    theirs is below it, with the standard error of the difference.
+    """
+    series = [*GROUP, "true_bits", "bound"]
+    figures = figures.sort_values(
+        [*series, "layer_index"], kind="stable", ignore_index=True
+    )
+    greatest = {}  # estimate and its standard error
+    rows = []
+    for row in figures.iloc[::-1].to_dict("records"):
+        key = tuple(row[name] for name in series)
+        estimate, error = row[ESTIMATE], row[ESTIMATE + "_error"]
+        least, its_error = greatest.get(key, (np.nan, np.nan))
+        row["least_bits"] = least
+        row["missing_bits"] = least - estimate
+        row["missing_bits_error"] = np.hypot(error, its_error)
+        rows.append(row)
+        if not estimate <= least and np.isfinite(estimate):
+            greatest[key] = estimate, error
+    return pd.DataFrame(rows[::-1])
 
 
 def layer_claims(rows: pd.DataFrame) -> list[Claim]:
@@ -244,13 +279,15 @@ def accuracy_claim(place: str, rows: pd.DataFrame, truth: str, column: str) -> C
     )
     rows = rows.dropna(subset=column)
     if rows.empty:
-        return Claim(statement, "undecided", NOT_DECODED)
+        return Claim(statement, "not tested", NOT_DECODED)
     rows = rows.assign(relative=relative_error(rows, ESTIMATE, column))
     errors = (
         rows.groupby(["seed", "layer_index"])["relative"]
         .median()
         .unstack("layer_index")
     )
+    if errors.shape[1] < 3:
+        return Claim(statement, "not tested", "fewer than three layers were run.")
     finite = errors.where(np.isfinite(errors)).dropna(axis="columns", how="all")
     complete = finite.dropna()
     if len(complete) < 2 or complete.shape[1] < 3:
@@ -290,7 +327,7 @@ def order_claim(place: str, rows: pd.DataFrame) -> Claim:
         dropna=False,
     )
     if halves.shape[1] < 2:
-        return Claim(statement, "undecided", "one layer was run.")
+        return Claim(statement, "not tested", "one layer was run.")
     difference = halves[False] - halves[True]
     by_seed = difference.groupby(level="seed").agg(
         lambda values: values.median(skipna=False)

@@ -125,7 +125,7 @@ def accuracy_claim(place: str, truth: str, column: str, rows: pd.DataFrame) -> C
     )
     scored = rows.dropna(subset=column)
     if scored.empty and len(rows):
-        return Claim(statement, "undecided", NOT_DECODED)
+        return Claim(statement, "not tested", NOT_DECODED)
     scored = scored.assign(relative=relative_error(scored, truth=column))
     return every_claim(statement, scored, ["bound"], "relative", MARGIN)
 
@@ -135,7 +135,7 @@ def dimension_claim(statement: str, rows: pd.DataFrame, figure: str) -> Claim:
     from the oracle are excluded.
     """
     if rows["size"].nunique() < 2:
-        return Claim(statement, "undecided", "one side was run.")
+        return Claim(statement, "not tested", "one side was run.")
     is_near = (rows[figure] / rows["oracle_critic_mean_bits"] - 1).abs() <= REASONABLE
     bounds = rows.loc[is_near, "bound"]
     rows = rows[rows["bound"].isin(bounds)]

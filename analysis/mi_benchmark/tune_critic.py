@@ -6,8 +6,9 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 
+from analysis.common import ranking
 from analysis.common.runs import provenance
-from analysis.common.search import COMPLETE, best_trials, ranked, trials_of
+from analysis.common.search import COMPLETE, Z95, best_trials, ranked, trials_of
 from analysis.common.tables import Analysis, Result, plus_minus
 from analysis.mi_benchmark._benchmark import figures_at
 from analysis.mi_benchmark._captions import cautions
@@ -16,7 +17,6 @@ from sweeps.mi_benchmark.settings import RECENT, SEARCHED
 
 JUDGED = f"progress/{RECENT}"  # the criterion of the search
 SAME = ("version", "domain", "pool", "schedule_bits")
-SIGNIFICANT = 2.0  # standard errors of a difference, above which two trials differ
 TITLES = {name: name.replace("_", " ") for name in SEARCHED} | {"bound": "estimator"}
 MEASURED = {
     "second_half_mse_bits2": "MSE, 2nd half (bits²)",
@@ -66,7 +66,7 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
 
 
 def answer(trials: pd.DataFrame) -> str:
-    """The estimator to use, in a sentence, and those that are not significantly worse."""
+    """The estimator to use, in a sentence, and how the others compare."""
     is_finite = np.isfinite(trials["second_half_mse_bits2"].astype(float))
     complete = trials[(trials["outcome"] == COMPLETE) & is_finite]
     if complete.empty:
@@ -77,35 +77,44 @@ def answer(trials: pd.DataFrame) -> str:
     unseen = plus_minus(
         best["held_out_large_batch_bits"], best["held_out_large_batch_bits_error"]
     )
-    rivals = equally_accurate(complete)
-    others = (
-        "Every other estimator is significantly worse, by the errors within these "
-        "runs of one seed"
-    )
-    if rivals:
-        others = f"Not significantly worse: {', '.join(rivals)}"
+    others = comparison(complete)
+    unjudged = set(trials["bound"]) - set(complete["bound"])
+    if unjudged:
+        others += f"; {len(unjudged)} estimators were stopped early, not judged"
     if not best["unseen_bias_bits"] <= REASONABLE * best["true_bits"]:
         others += f". The estimate is not within {REASONABLE:.0%} of the truth: train longer or with a wider critic"
     return (
         f"For data like {place}, use {best['bound']} with a learning rate of "
-        f"{best['learning_rate']:.2g}, a critic of "
+        f"{best['learning_rate']:.3g}, a critic of "
         f"depth {depth} and width {width}, and batches of {batch}. Its estimate on "
-        f"unseen pairs is {unseen} bits. "
-        f"{others}."
+        f"unseen pairs is {unseen} bits (one run). {others}."
     )
 
 
-def equally_accurate(complete: pd.DataFrame) -> list[str]:
-    """The estimators whose best trial is not significantly worse than the best of all."""
-    best = complete.iloc[0]
-    firsts = complete.drop_duplicates("bound").iloc[1:]
-    errors = np.hypot(
-        firsts["second_half_mse_bits2_error"], best["second_half_mse_bits2_error"]
-    )
-    is_worse = (
-        firsts["second_half_mse_bits2"] - best["second_half_mse_bits2"]
-    ) > SIGNIFICANT * errors
-    return list(firsts.loc[~is_worse, "bound"])
+def comparison(complete: pd.DataFrame) -> str:
+    """How the error on unseen pairs of each other estimator's best trial compares with
+    the best of all, in words, with 95 % intervals over batches.
+    """
+    best, *others = complete.drop_duplicates("bound").to_dict("records")
+    parts = {"equal": [], "larger": [], "smaller": []}
+    for other in others:
+        change = other["unseen_bias_bits"] - best["unseen_bias_bits"]
+        margin = Z95 * np.hypot(
+            other["unseen_bias_bits_error"], best["unseen_bias_bits_error"]
+        )
+        kind = "equal"
+        if abs(change) > margin:
+            kind = "larger" if change > 0 else "smaller"
+        parts[kind].append(
+            f"{other['bound']} ({change:+.3f} bits, 95 %: {change - margin:+.3f} to "
+            f"{change + margin:+.3f})"
+        )
+    texts = [
+        f"{kind} for {ranking.listed(names)}" for kind, names in parts.items() if names
+    ]
+    if not texts:
+        return "No other estimator was trained to the end"
+    return f"Against it, the error on unseen pairs is {', '.join(texts)}"
 
 
 ANALYSIS = Analysis("tune-critic", analyse)

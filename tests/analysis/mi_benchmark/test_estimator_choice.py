@@ -74,8 +74,8 @@ OTHERS = cells(["gaussian"], ["dv", "mine"]) + cells(["images"], ["nwj", "mine"]
     [
         (cells(), DIFFERENT, "confirmed"),
         (cells(), THE_SAME, "contradicted"),
-        (cells(["gaussian"]), THE_SAME, "undecided"),
-        (OTHERS, best(gaussian="dv", images="nwj"), "undecided"),
+        (cells(["gaussian"]), THE_SAME, "not tested"),
+        (OTHERS, best(gaussian="dv", images="nwj"), "not tested"),
     ],
 )
 def test_whether_there_is_a_universal_winner(runs, estimates, verdict, judge):

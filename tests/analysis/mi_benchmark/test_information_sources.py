@@ -93,7 +93,7 @@ def test_published_thresholds_hold_for_figures_that_agree(judge):
                 "confirmed"
             }
             assert verdicts.of(BECOME, f" 64 sources: text, {panel}", truth) == {
-                "undecided"
+                "not tested"
             }
     assert verdicts.of("allow more sources") == {"confirmed"}
 
