@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from analysis.common.published import published
-from analysis.mi_benchmark._benchmark import Evidence, latest_setting
-from analysis.mi_benchmark._captions import setting_differences
+from analysis.mi_benchmark._benchmark import Evidence, figures_text, latest_setting
+from analysis.mi_benchmark._captions import least_error, setting_differences
 from analysis.mi_benchmark._claims import (
     every_claim,
     limit_claim,
@@ -97,6 +97,36 @@ def test_ratios_are_medians_within_a_seed_and_undefined_where_both_diverged(
     )
     claim = ratio_claim("a is better.", rows, "critic", "a", "b", "mse_bits2")
     assert claim.verdict == verdict
+
+
+def test_a_ratio_is_printed_with_its_interval():
+    rows = rows_of([[1], [1], [1]], [[2], [4], [8]])
+    claim = ratio_claim("a is better.", rows, "critic", "a", "b", "mse_bits2")
+    # log2 is -2, and 4.303 / sqrt(3) on both sides
+    assert numbers(claim.evidence) == [0.25, 95, 0.0447, 1.4, 3, 1]
+
+
+@pytest.mark.parametrize(
+    "first, second, finding",
+    [
+        ([[1], [1.1], [0.9]], [[1.02], [1.0], [1.0]], "a and b have"),
+        ([[1], [1.1], [0.9]], [[2], [2.1], [1.9]], "a has"),
+        ([[1], [1.1], [0.9]], [[1e3], [1e6], [1e4]], "a has"),
+        ([[1]], [[1.0004]], "a and b have"),
+        ([[1]], [[1.004]], "a has"),
+        ([[1], [NAN]], [[2], [2]], "b has"),
+        ([[NAN]], [[NAN]], "No estimate is finite"),
+    ],
+)
+def test_the_least_error_names_all_that_are_not_surely_worse(first, second, finding):
+    rows = rows_of(first, second).assign(domain="text")
+    assert least_error(rows, "domain", ["critic"]).startswith(finding)
+
+
+def test_true_mi_has_four_digits():
+    figures = pd.DataFrame({"true_bits": [1 / math.log(2), 2.0], "runs": 1})
+    text = figures_text(figures, ["true_bits"], {})
+    assert text["true MI (bits)"].tolist() == [1.443, 2.0]
 
 
 def verdict_of(rows):

@@ -48,6 +48,11 @@ def test_a_network_that_loses_the_labels_is_right_against_the_decodable_truth_on
     assert verdicts.of("small-bert", "nominal") == {"contradicted"}
 
 
+def test_one_network_is_not_compared(judge):
+    (result, _), _ = judge(ANALYSIS, cells("imdb-roberta"), what_is_left)
+    assert result.finding.startswith("One network (RoBERTa) was run")
+
+
 def test_figures(judge, tmp_path):
     (result, unseen), _ = judge(ANALYSIS, cells(*PUBLISHED), what_is_left)
     row = result.figures.set_index(["pool", "critic", "bound", "true_bits"]).loc[

@@ -98,6 +98,19 @@ def test_published_thresholds_hold_for_figures_that_agree(judge):
     assert verdicts.of("allow more sources") == {"confirmed"}
 
 
+def test_the_finding_says_up_to_how_many_sources(judge):
+    (result, *_), _ = judge(ANALYSIS, EVERY, up_to(gaussian=100, images=4, text=1))
+    places = ("at least 100", "between 4 and 16", "between 1 and 4")
+    for domain, place in zip(ALL, places):
+        assert f"{place} sources for {domain} (3 runs)" in result.finding
+
+
+def test_what_is_reliable_at_every_number_is_not_compared(judge):
+    estimates = up_to(gaussian=100, images=100)
+    _, verdicts = judge(ANALYSIS, cells("gaussian", "images"), estimates)
+    assert verdicts.of("allow more sources", "nominal") == {"not tested"}
+
+
 def test_thresholds_that_are_elsewhere_do_not_hold(judge):
     _, verdicts = judge(
         ANALYSIS, EVERY, up_to(gaussian=100, images=1, text=1), decodes=0.99

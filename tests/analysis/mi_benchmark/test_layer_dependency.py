@@ -97,6 +97,19 @@ def test_kinds_of_statistics_are_kept_separate(judge):
         assert (verdict == "contradicted") == ("as published" in text)
 
 
+def test_a_network_that_diverged_is_not_said_to_change_the_estimate(judge):
+    (result, *_), _ = judge(
+        ANALYSIS,
+        TEXT,
+        lambda cell, bits: (
+            math.nan if cell["encoder"] == "maf" else 0.97 * bits,
+            0.1,
+        ),
+    )
+    assert "behind 2 of 4 random" in result.finding
+    assert "changes behind 0, is not finite behind 2" in result.finding
+
+
 def test_change_is_paired_within_a_seed(judge):
     """Seeds differ by 0.2 bits, the change within a seed hardly."""
     (result, *_), _ = judge(

@@ -56,6 +56,12 @@ def test_section_5_6_does_not_hold(judge):
     assert "eta 0.7 on" in unchanged.evidence
 
 
+def test_the_finding_is_what_is_found_and_decoded(judge):
+    (result, _), _ = judge(ANALYSIS, CELLS, falling, decodes=0.95)
+    assert "mine 5.4" in result.finding
+    assert "decodes 5.700 ± 0.010 bits" in result.finding
+
+
 def test_figures_and_accuracy(judge, tmp_path):
     (result, unseen), _ = judge(ANALYSIS, CELLS, falling, decodes=0.95, accuracy=0.987)
     row = result.figures.set_index(["nuisance", "bound", "true_bits"]).loc[
