@@ -1,4 +1,4 @@
-"""What cannot be told from the best, by paired differences."""
+"""What is not surely worse than the best, by paired differences."""
 
 from collections.abc import Iterable
 

@@ -540,14 +540,16 @@ def difference_claim(
     )
 
 
-def with_interval(mean: Estimate, unit: str = "", form: str = "+.3f") -> str:
-    """A mean over runs with its unit and 95 % interval, in words."""
+def with_interval(
+    mean: Estimate, unit: str = "", form: str = "+.3f", over: str = "runs"
+) -> str:
+    """A mean over runs, or what else, with its unit and 95 % interval, in words."""
     if not math.isfinite(mean.value):
         return "diverged"
     value = f"{mean.value:{form}} {unit}".rstrip()
     if not math.isfinite(mean.low):
         return f"{value} (one run, no interval)"
-    return f"{value} (95 %: {mean.low:{form}} to {mean.high:{form}}, {mean.n} runs)"
+    return f"{value} (95 %: {mean.low:{form}} to {mean.high:{form}}, {mean.n} {over})"
 
 
 def changes_text(

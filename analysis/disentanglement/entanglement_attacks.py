@@ -6,7 +6,6 @@ differences are paired.
 """
 
 import functools
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -24,6 +23,7 @@ from analysis.common.tables import (
     verdict,
     verdict_of_all,
     with_error,
+    with_interval,
 )
 from analysis.disentanglement._scores import (
     CROSSED,
@@ -100,7 +100,7 @@ def scores(runs: pd.DataFrame, words: list[str]) -> Result:
             change = changes(part, strongest, "unibound")
             falls.append(
                 f"{name}, {attack} attack "
-                f"{in_words(change, OF_ENTROPY, replicates(part))}"
+                f"{with_interval(change, OF_ENTROPY, over=replicates(part))}"
             )
     caption = [
         f"UniBound changes under the strongest attack: {'; '.join(falls)}.",
@@ -170,7 +170,7 @@ def fall_claim(
 def change_of(runs: pd.DataFrame, strongest: float, score: str) -> tuple[Estimate, str]:
     """The change of a score from no to the strongest attack, and it in words."""
     change = changes(runs, strongest, score)
-    text = in_words(change, UNITS.get(score, OF_ENTROPY), replicates(runs))
+    text = with_interval(change, UNITS.get(score, OF_ENTROPY), over=replicates(runs))
     name = SHOWN.get(score, "UniBound - MIG")
     return change, f"{name} at alpha {strongest:g} less that at 0 {text}"
 
@@ -180,14 +180,6 @@ def replicates(runs: pd.DataFrame) -> str:
     if runs["training_seed"].nunique() > 1:
         return "trainings"
     return "evaluations of one training"
-
-
-def in_words(mean: Estimate, unit: str, over: str, form: str = "+.3f") -> str:
-    """A mean with its unit and 95 % interval over so many of what."""
-    text = f"{mean.value:{form}} {unit}".rstrip()
-    if not math.isfinite(mean.low):
-        return f"{text} ({mean.n} of {over}, no interval)"
-    return f"{text} (95 %: {mean.low:{form}} to {mean.high:{form}}, {mean.n} {over})"
 
 
 def changes(runs: pd.DataFrame, alpha: float, column: str) -> Estimate:
@@ -262,7 +254,7 @@ def least_shares(runs: pd.DataFrame) -> str:
     for attack, part in attacked.groupby("attack", sort=False):
         for term, letter in TERMS.items():
             bound = part.groupby("evaluation")[f"{as_published}{term}_low"].mean()
-            share = in_words(replicated(bound), OF_ENTROPY, over, ".3f")
+            share = with_interval(replicated(bound), OF_ENTROPY, ".3f", over)
             shares.append(f"{letter} after the {attack} attack {share}")
     return (
         f"With alpha {strongest:g}, at least this much is unique (U), redundant (R) and "

@@ -91,15 +91,15 @@ def background_finding(rows: pd.DataFrame) -> str:
     bits = rows["true_bits"].max()
     eta = rows["nuisance"].max()
     here = rows[(rows["true_bits"] == bits) & (rows["nuisance"] == eta)]
-    found = {
+    estimates = {
         bound: replicated(part["mean_bits"].to_numpy())
         for bound, part in here.groupby("bound", sort=False)
     }
-    text = f"{changes_text(found, 'bits', 'z.2f')} of {bits:g} bits"
+    text = f"{changes_text(estimates, 'bits', 'z.2f')} of {bits:g} bits"
     decoded = here[["decodable_bits", "decodable_bits_error"]].mean()
     if decoded.notna().all():
         text += f", while a classifier decodes {plus_minus(*decoded)} bits"
-    if OFF_BY_DEFINITION in found:
+    if OFF_BY_DEFINITION in estimates:
         text += f"; {OFF_BY_DEFINITION} reads -0.53 bits where it finds nothing"
     return f"With a background of strength eta {eta:g} the estimators find {text}."
 
