@@ -36,7 +36,7 @@ def grid_panels(
     """
     rows = figures[row].unique()
     columns = figures[column].unique()
-    size = (2.6 * len(columns), 2.2 * len(rows) + 0.6)
+    size = (max(2.6 * len(columns), 5.0), 2.2 * len(rows) + 0.8)
     small = {"lines.markersize": 3, "lines.linewidth": 1.2}
     places = itertools.product(rows, columns)
     with (
