@@ -118,11 +118,16 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
 
 def domain_names(runs: pd.DataFrame) -> dict[int, str]:
     """The name of each held-out domain, from one of its runs: "75 orange", digits at 75
-    degrees in orange, is 75° in orange.
+    degrees in orange, is 75° in orange. Its number where no run has its tables, as all
+    that were loaded from a file.
     """
     names = {}
     for run in runs.drop_duplicates("held_out").itertuples():
-        accuracies = table(run.run_id, "accuracies")
+        try:
+            accuracies = table(run.run_id, "accuracies")
+        except LookupError:
+            names[run.held_out] = f"domain {run.held_out}"
+            continue
         is_outside = accuracies["part"] == "out_of_domain"
         name = str(accuracies.loc[is_outside, "domain"].iloc[0])
         names[run.held_out] = re.sub(r"^(\d+) ([a-z]+)$", r"\1° in \2", name)

@@ -121,6 +121,16 @@ def test_a_domain_of_angle_and_colour_is_in_words(domain, name, monkeypatch):
     assert set(result.text["held out"]) == {name}
 
 
+def test_a_domain_without_tables_has_its_number(monkeypatch):
+    def no_table(run_id, name):
+        raise LookupError(f"run {run_id} has no table {name}")
+
+    monkeypatch.setattr(domain_partition, "table", no_table)
+    runs = made_up()
+    (result,) = analyse(runs, NOBODY)
+    assert set(result.text["held out"]) == {f"domain {runs['held_out'].iloc[0]}"}
+
+
 def test_every_published_figure_has_its_own_place():
     (result,) = analyse(made_up(), NOBODY)
     places = result.against["place"]
