@@ -12,7 +12,6 @@ import pandas as pd
 
 from analysis.common.marks import BLUE, NAMES, ORANGE, in_order, panel_by_panel
 from analysis.common.published import ERROR
-from analysis.common.ranking import listed
 from analysis.common.tables import (
     Cells,
     Result,
@@ -21,6 +20,7 @@ from analysis.common.tables import (
     text_of,
 )
 from infoscope import tracking
+from infoscope.metrics.report import listed
 
 FRACTION = "progress/fraction"  # when a search decided last
 COMPLETE = "complete"  # outcome of a trial
@@ -70,12 +70,7 @@ def score_of_best(trials: pd.DataFrame, by: str, error: str, name: str) -> str:
     others = complete.loc[is_equal, "rank"].iloc[1:]
     if others.empty:
         return words
-    which = f"{len(others)} other trials are"
-    if len(others) == 1:
-        which = f"trial {others.iloc[0]} is"
-    elif len(others) < SHOWN:
-        which = f"trials {listed(map(str, others))} are"
-    return f"{words}; {which} equal within error"
+    return f"{words}; equal within error: trials {listed(map(str, others))}"
 
 
 def best_trials(

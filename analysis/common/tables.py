@@ -527,6 +527,18 @@ def verdict_of_all(verdicts: Collection[str]) -> str:
     return "confirmed"
 
 
+def level_with(best: pd.Series, others: pd.DataFrame) -> list[str]:
+    """The columns that are not surely below the best: the 95 % interval of the paired
+    difference over rows reaches 0, or there are too few pairs for one.
+    """
+    names = []
+    for name, values in others.items():
+        differences = (best - values).dropna()
+        if differences.empty or not replicated(differences.to_numpy()).low > 0:
+            names.append(str(name))
+    return names
+
+
 def difference_claim(
     statement: str, difference: Estimate, what: str, unit: str
 ) -> Claim:

@@ -16,13 +16,13 @@ import pandas as pd
 
 from analysis.common.marks import ORANGE, panel_by_panel, sheet
 from analysis.common.published import published, published_figures
-from analysis.common.ranking import level_with
 from analysis.common.runs import latest, ordered
 from analysis.common.tables import (
     Analysis,
     Claim,
     Result,
     difference_claim,
+    level_with,
     plus_minus,
     plus_minus_column,
     spread,

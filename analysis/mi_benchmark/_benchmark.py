@@ -279,16 +279,11 @@ def figures_text(
     """
     text = figures[[*by, "runs"]]
     if "true_bits" in by:
-        text = text.assign(true_bits=text["true_bits"].map(four_digits))
+        text = text.assign(true_bits=text["true_bits"].round(3))
     text = text.rename(columns=FIELD_TITLES)
     for column, title in titles.items():
         text[title] = figure_text(figures, column)
     return text
-
-
-def four_digits(value: float) -> float:
-    """A number rounded to four significant digits."""
-    return float(f"{value:.4g}")
 
 
 def figure_text(figures: pd.DataFrame, column: str) -> list[str]:

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.common import ranking
 from analysis.common.runs import profiles, versions
-from analysis.common.tables import plus_minus
-from analysis.mi_benchmark._claims import paired_difference
+from analysis.common.tables import level_with, plus_minus
 from infoscope.metrics import replicated
+from infoscope.metrics.report import listed as named
 
 EMBEDDED = {
     "digits": "the images are scikit-learn's digits (embedded default), not the published data",
@@ -34,8 +33,7 @@ DECODED = (
     "The decodable MI is a lower bound of what a critic can estimate; its ± is the "
     "standard error of the decoding."
 )
-EQUAL = 0.001  # bits²; MSE of one run each that differ less are equal
-FEW = 6  # candidates of a domain and true MI that are named
+FEW = 5  # candidates of a domain and true MI that are named
 PUBLISHED = {
     "steps": {4000}, "width": {256}, "batch": {64}, "learning_rate": {5e-4}, "sources": {10}, "size": {64},
     "pool": {"gaussian", "mnist", "imdb-bert"}, "schedule_bits": {(2.0, 4.0, 6.0, 8.0, 10.0)}, "precision": {"float32"},
@@ -95,7 +93,7 @@ def least_error(rows: pd.DataFrame, by: str, fields: Sequence[str]) -> str:
     """
     varying = [name for name in fields if rows[name].nunique() > 1]
     candidate = rows[varying or list(fields)].astype(str).agg(" ".join, axis=1)
-    rows = rows.assign(candidate=candidate, log_mse=np.log(rows["mse_bits2"]))
+    rows = rows.assign(candidate=candidate)
     parts = []
     notes = []
     for (place, bits), part in rows.groupby([by, "true_bits"], sort=False):
@@ -105,16 +103,12 @@ def least_error(rows: pd.DataFrame, by: str, fields: Sequence[str]) -> str:
         errors = part.loc[part["candidate"] == least[0], "mse_bits2"]
         mean = replicated(errors.to_numpy())
         has_ties = len(least) > 1
-        note = f"{len(errors)} runs" + ", no significant difference" * has_ties
-        if len(errors) == 1:
-            note = "equal in one run" if has_ties else "lowest in one run"
-        notes.append(note)
-        if len(least) > FEW:
-            least = [*least[: FEW - 1], f"{len(least) - FEW + 1} others"]
+        note = f"{len(errors)} runs" if len(errors) > 1 else "lowest in one run"
+        notes.append(note + ", no significant difference" * has_ties)
         verb = "" if parts else f" {'have' if has_ties else 'has'} the least MSE"
         error = plus_minus(mean.value, mean.standard_error)
         parts.append(
-            f"{ranking.listed(least)}{verb} for {place} at {bits:g} bits, {error} bits²"
+            f"{named(least, FEW)}{verb} for {place} at {bits:g} bits, {error} bits²"
         )
     if not parts:
         return "No estimate is finite in every run."
@@ -126,24 +120,21 @@ def least_error(rows: pd.DataFrame, by: str, fields: Sequence[str]) -> str:
 
 def not_surely_worse(rows: pd.DataFrame) -> list[str]:
     """The candidate with the lowest mean MSE, then those whose MSE is not surely a
-    larger multiple: by its 95 % interval over paired runs, or EQUAL in one run.
+    larger multiple, by its 95 % interval over the same seeds; one seed tells the lowest
+    only.
     """
-    means = rows.groupby("candidate", sort=False)["mse_bits2"].agg(
-        lambda values: values.mean(skipna=False)
-    )
-    means = means.dropna().sort_values(kind="stable")
-    names = list(means.index[:1])
-    for other in means.index[1:]:
-        change = paired_difference(rows, "candidate", other, names[0], "log_mse")
-        if change is None:
-            continue
-        if change.n > 1:
-            is_level = change.low <= 0
-        else:
-            is_level = means[other] - means[names[0]] < EQUAL
-        if is_level:
-            names.append(other)
-    return names
+    finite_or_diverged = rows.fillna({"mse_bits2": np.inf})
+    mse = finite_or_diverged.pivot_table("mse_bits2", "seed", "candidate", sort=False)
+    means = mse.mean()
+    means = means[np.isfinite(means)].sort_values(kind="stable")
+    if means.empty:
+        return []
+    lowest = means.index[0]
+    same_seeds = mse.loc[mse[lowest].notna(), means.index].dropna(axis="columns")
+    if len(same_seeds) == 1:
+        return [lowest]
+    accuracy = -np.log(same_seeds)
+    return level_with(accuracy[lowest], accuracy)
 
 
 def explain_oracle(runs: pd.DataFrame) -> str:

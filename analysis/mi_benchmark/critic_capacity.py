@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.common import ranking
 from analysis.common.figures import drawing
 from analysis.common.marks import GREEN, VERMILLION, in_order, lines, style
 from analysis.common.published import PAPERS, published, published_table
@@ -37,6 +36,7 @@ from analysis.mi_benchmark._terms import GROUP, ORACLE, titled
 from infoscope.command_line import option
 from infoscope.estimators.result import Estimate
 from infoscope.metrics import correlation
+from infoscope.metrics.report import listed
 
 TITLES = titled("bias_bits", "variance_bits2", "mse_bits2", "second_half_mse_bits2")
 PRINTED = {  # columns of the paper's table
@@ -166,9 +166,9 @@ def sure_text(changes: Mapping[str, Estimate], other: str) -> str:
         return f"cannot be told from {other} by MSE ({figures})"
     larger = [name for name, change in changes.items() if change.low > 0]
     smaller = [name for name, change in changes.items() if change.high < 0]
-    parts = [f"a larger MSE for {ranking.listed(larger)}"] if larger else []
+    parts = [f"a larger MSE for {listed(larger)}"] if larger else []
     if smaller:
-        parts.append(f"a smaller MSE for {ranking.listed(smaller)}")
+        parts.append(f"a smaller MSE for {listed(smaller)}")
     sure = " and ".join(parts) or "no surely different MSE"
     return f"has {sure}, compared with {other} ({figures})"
 

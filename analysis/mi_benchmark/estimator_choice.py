@@ -6,7 +6,6 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.common import ranking
 from analysis.common.figures import draw_estimates, drawing
 from analysis.common.figures import draw_truths as draw_both
 from analysis.common.published import published_table
@@ -21,6 +20,7 @@ from analysis.mi_benchmark._benchmark import (
 from analysis.mi_benchmark._captions import DECODED, least_error
 from analysis.mi_benchmark._claims import paired_claim, paired_difference
 from analysis.mi_benchmark._terms import FIELD_TITLES, GROUP, ORACLE, SCORES, titled
+from infoscope.metrics.report import listed
 from sweeps.mi_benchmark.settings import ESTIMATORS
 
 PLACE = [*GROUP, "true_bits", "bound"]
@@ -124,7 +124,7 @@ def truth_finding(figures: pd.DataFrame) -> str:
         return "No labels were decoded, so the decodable MI is unknown."
     return (
         "Scored against the decodable MI instead of the nominal one, the MSE changes "
-        f"by {ranking.listed(parts)}."
+        f"by {listed(parts)}."
     )
 
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.common import ranking
 from analysis.common.figures import draw_estimates, drawing
 from analysis.common.tables import Analysis, Claim, Result, with_interval
 from analysis.mi_benchmark._benchmark import Benchmark, Evidence, figures_text
@@ -35,6 +34,7 @@ from analysis.mi_benchmark._terms import (
     titled,
 )
 from infoscope.metrics import replicated
+from infoscope.metrics.report import listed
 
 AS_PUBLISHED = "as published"
 PANELS = {
@@ -128,7 +128,7 @@ def error_by_sources(rows: pd.DataFrame) -> str:
         parts.append(crossing_text(name, typical_error(part, "true_bits")))
     return (
         f"The median error stays within {REASONABLE:.0%} of the true MI up to "
-        f"{ranking.listed(parts)}; the true MI is {panel}."
+        f"{listed(parts)}; the true MI is {panel}."
     )
 
 

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.common import ranking
 from analysis.common.figures import draw_second_half, drawing, finish
 from analysis.common.marks import BLUE, VERMILLION, panel_by_panel
 from analysis.common.tables import Analysis, Claim, Result, verdict
@@ -34,6 +33,7 @@ from analysis.mi_benchmark._terms import (
     titled,
 )
 from infoscope.metrics import correlation
+from infoscope.metrics.report import listed
 
 INVERTIBLE = {"batch": "batch statistics, as published", "fixed": "one fixed map"}
 SIGNIFICANT = 2  # standard errors, above which two estimates differ
@@ -155,7 +155,7 @@ def unchanged(rows: pd.DataFrame, claims: Sequence[Claim]) -> str:
     if compared.empty:
         return f"No estimate of the data is within {REASONABLE:.0%} of the true MI."
     pairs = compared[["bound", "true_bits"]].drop_duplicates().to_numpy()
-    estimates = ranking.listed(f"{bound} at {bits:g} bits" for bound, bits in pairs)
+    estimates = listed(f"{bound} at {bits:g} bits" for bound, bits in pairs)
     counts = Counter(
         "not finite" if "not finite" in claim.evidence else claim.verdict
         for claim in claims

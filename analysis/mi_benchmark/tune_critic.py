@@ -6,13 +6,13 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 
-from analysis.common import ranking
 from analysis.common.runs import provenance
 from analysis.common.search import COMPLETE, Z95, best_trials, ranked, trials_of
 from analysis.common.tables import Analysis, Result, plus_minus
 from analysis.mi_benchmark._benchmark import figures_at
 from analysis.mi_benchmark._captions import cautions
 from analysis.mi_benchmark._terms import REASONABLE
+from infoscope.metrics.report import listed
 from sweeps.mi_benchmark.settings import RECENT, SEARCHED
 
 JUDGED = f"progress/{RECENT}"  # the criterion of the search
@@ -109,9 +109,7 @@ def comparison(complete: pd.DataFrame) -> str:
             f"{other['bound']} ({change:+.3f} bits, 95 %: {change - margin:+.3f} to "
             f"{change + margin:+.3f})"
         )
-    texts = [
-        f"{kind} for {ranking.listed(names)}" for kind, names in parts.items() if names
-    ]
+    texts = [f"{kind} for {listed(names)}" for kind, names in parts.items() if names]
     if not texts:
         return "No other estimator was trained to the end"
     return f"Against it, the error on unseen pairs is {', '.join(texts)}"

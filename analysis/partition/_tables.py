@@ -12,8 +12,7 @@ import pandas as pd
 from sklearn.metrics import mutual_info_score
 
 from analysis.common.published import ERROR, published
-from analysis.common.ranking import level_with, listed
-from analysis.common.tables import Claim, plus_minus, verdict
+from analysis.common.tables import Claim, level_with, plus_minus, verdict
 from analysis.partition._evaluation import DRAWS, Evaluation
 from infoscope.estimators.result import BITS, SHARE, Estimate
 from infoscope.estimators.units import NATS_PER_BIT
@@ -21,6 +20,7 @@ from infoscope.metrics import replicated
 from infoscope.metrics.partition.labels_as_numbers import AS_NUMBERS
 from infoscope.metrics.partition.report import OLD_SUM, compare
 from infoscope.metrics.partition.terms import CLASSIFIER, NEIGHBOURS, POSTERIOR
+from infoscope.metrics.report import listed
 
 # the evaluation's quantities, and the entropy that is the most each can be (None: see
 # `most`)

@@ -226,9 +226,6 @@ def caption(outcome: Outcome, figures: pd.DataFrame) -> list[str]:
     items = ranged([evaluation.report.n for evaluation in evaluations])
     groups = ranged([evaluation.report.groups for evaluation in evaluations])
     data = ", ".join(sorted({evaluation.data for evaluation in evaluations}))
-    domains = ""
-    if data.startswith(PUBLISHED_DATA):
-        domains = " The domain 75 orange has digits turned by 75°, in orange."
     spread = "one training each: ± is over its items"
     if (figures["trainings"] > 1).any():
         spread = "± is the standard error over trainings"
@@ -244,7 +241,7 @@ def caption(outcome: Outcome, figures: pd.DataFrame) -> list[str]:
         "sees it. Their means are a "
         "deterministic function of the item and can carry what the noise of draws "
         "hides; they are in the CSV file.",
-        f"Items: {data}; not seen in training.{domains}",
+        f"Items: {data}; not seen in training.",
         LIMITS,
         *tables.arithmetic(evaluations),
         "it_summary_report.txt has the full report of every model.",

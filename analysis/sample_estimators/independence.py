@@ -10,9 +10,9 @@ from types import SimpleNamespace
 
 import pandas as pd
 
-from analysis.common.ranking import listed
 from analysis.common.runs import latest, provenance
 from analysis.common.tables import Analysis, Result, share_text
+from infoscope.metrics.report import listed
 from infoscope.metrics.shares import clopper_pearson
 from sweeps.sample_estimators.settings import TEST_LEVEL
 

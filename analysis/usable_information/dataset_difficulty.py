@@ -16,7 +16,6 @@ from scipy.stats import gaussian_kde
 
 from analysis.common.marks import mark, sheet
 from analysis.common.published import published, published_figures
-from analysis.common.ranking import listed
 from analysis.common.tables import (
     Analysis,
     Claim,
@@ -49,6 +48,7 @@ from analysis.usable_information._runs import (
 from infoscope import tracking
 from infoscope.command_line import option
 from infoscope.estimators.units import NATS_PER_BIT
+from infoscope.metrics.report import listed
 from sweeps.usable_information.settings import FREQUENT
 
 GROUP = ["data", "transformation", "family", "estimator"]

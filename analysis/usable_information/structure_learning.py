@@ -13,25 +13,24 @@ from types import SimpleNamespace
 import pandas as pd
 
 from analysis.common.marks import lines, panel_by_panel
-from analysis.common.ranking import level_with, listed
 from analysis.common.runs import newest, ordered
 from analysis.common.tables import (
     Analysis,
     Claim,
     Result,
     difference_claim,
+    level_with,
     plus_minus_column,
 )
 from analysis.usable_information._runs import Z95, described
 from infoscope import tracking
 from infoscope.metrics import replicated
+from infoscope.metrics.report import listed
 from sweeps.usable_information.settings import SIMULATED
 
 OURS = "v-information"
 NAMES = {"v-information": "V-information", "knn": "nearest neighbours (typed)", "as-numbers": "KSG, labels as numbers",
          "partitioning": "partitioning (plug-in)", "kernel-density": "kernel densities"}  # fmt: skip
-# of trees: the cases whose V-information is of all tables, in-sample
-TABLES = ("discrete-star", "discretised-logistic")
 CELL = ["study", "case", "n", "method", "block"]
 STUDIES = {  # its score, what it is, and whether less is better
     "trees": ("wrong", "share of wrong edges, directions not counted", True),
@@ -206,32 +205,11 @@ def claims(study: str, runs: pd.DataFrame) -> list[Claim]:
                 claim = difference_claim(
                     statement, replicated(loss), what, "on average"
                 )
-            elif study == "trees" and case in TABLES and method == "partitioning":
-                reason = (
-                    "of tables both are the same estimate by construction, and the "
-                    f"same on all {len(shared)} data sets."
-                )
-                claim = Claim(statement, "not tested", reason)
-            elif is_loss and not ours.loc[shared].any():
-                reason = f"neither makes an error on any of {len(shared)} data sets."
-                claim = Claim(statement, "not tested", reason)
             else:
-                claim = equal_claim(statement, len(shared))
+                reason = f"both score the same on each of {len(shared)} data sets."
+                claim = Claim(statement, "not tested", reason)
             claims.append(claim)
     return claims
-
-
-def equal_claim(statement: str, sets: int) -> Claim:
-    """A claim that one method is better, where both score the same on every data set:
-    contradicted where at most one data set of twenty can differ (exact 95 % bound).
-    """
-    most = 1 - 0.05 ** (1 / sets)
-    verdict = "contradicted" if most <= 0.05 else "undecided"
-    evidence = (
-        f"the same on all {sets} data sets; at most {most:.1%} of such sets differ "
-        "(95 %)."
-    )
-    return Claim(statement, verdict, evidence)
 
 
 def of_sets(runs: pd.DataFrame, score: str) -> pd.Series:

@@ -10,7 +10,7 @@ from mlflow.exceptions import MlflowException
 
 from analysis.common import tables
 from analysis.common.published import published
-from analysis.common.tables import Result, plus_minus, save, summarise
+from analysis.common.tables import Result, level_with, plus_minus, save, summarise
 from infoscope import tracking
 from infoscope.command_line import run_command
 from infoscope.metrics import replicated
@@ -224,3 +224,19 @@ def test_a_store_that_is_away_costs_a_sentence(tmp_path, monkeypatch, capsys):
 def draw(*paths):
     for path in paths:
         path.write_bytes(b"\x89PNG" if path.suffix == ".png" else b"%PDF")
+
+
+@pytest.mark.parametrize(
+    "values, is_level",
+    [
+        ((0.9, 0.8, 0.85), True),  # itself
+        ((0.7, 0.61, 0.65), False),
+        ((0.6, 0.9, 0.8), True),
+        ((0.1, math.nan, math.nan), True),  # one pair has no interval
+        ((math.nan,) * 3, True),
+    ],
+)
+def test_what_is_not_surely_below_the_best_is_level(values, is_level):
+    best = pd.Series([0.9, 0.8, 0.85])
+    others = pd.DataFrame({"other": values})
+    assert (level_with(best, others) == ["other"]) == is_level
