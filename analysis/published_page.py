@@ -16,6 +16,7 @@ import pandas as pd
 
 from analysis.common.published import (
     LEVEL,
+    UNLIKE,
     beyond_chance,
     deviation,
     standard_errors,
@@ -33,8 +34,8 @@ WORKS = {
 }
 COUNTED = [*VERDICTS, "runs"]  # of the claims of an analysis
 ROUNDING = 1e-6  # of the numbers in a CSV file
+PUBLISHED = "published"  # a setting
 FULL = "paper"  # the published setting, or all of it where nothing is published
-SHORTER = "steps="  # replaced in a label: trainings are shorter than published ones
 # of a profile, on its page, for the pages that list all
 FACTS = re.compile(r"^<!-- facts: (.*) -->$", re.M)
 
@@ -44,13 +45,19 @@ class Link(str):
 
 
 def facts(profile: str, part: Section, runs: pd.DataFrame) -> dict:
-    """Cells and seeds of a profile, the hours in which they ran, and its claims by
-    verdict.
+    """Cells and seeds of a profile, whether they have the published setting, the hours
+    in which they ran, and its claims by verdict.
     """
+    results = [picture.result for picture in part.pictures]
+    is_unlike = any(UNLIKE in note for result in results for note in result.notes)
+    for result in results:
+        if result.against is not None:
+            is_unlike |= (result.against["unlike"] != "").any()
     verdicts = Counter(claim.verdict for claim in part.claims)
     seeds = runs["seed"].nunique() if "seed" in runs else 0
     return {
         "profile": profile,
+        "published": profile.startswith(FULL) and not bool(is_unlike),
         "cells": len(runs),
         "seeds": seeds,
         "hours": round(hours(runs), 2),
@@ -182,11 +189,8 @@ def finding(figures: pd.DataFrame, verdicts: Sequence[Sequence[object]]) -> str:
 
 def _claims_text(claims: Sequence[Sequence[Any]]) -> str:
     """How many claims hold, in words: of all rows, and of the published setting."""
-    counts = pd.DataFrame([row[2:] for row in claims], columns=["setting", *COUNTED])
-    is_published = [
-        setting.startswith(FULL) and SHORTER not in setting
-        for setting in counts["setting"]
-    ]
+    counts = pd.DataFrame([row[3:] for row in claims], columns=COUNTED)
+    is_published = [row[2].startswith(PUBLISHED) for row in claims]
     confirmed, contradicted, undecided, not_tested = counts[list(VERDICTS)].sum()
     published = counts[is_published].sum()
     return (
@@ -236,7 +240,8 @@ def _claims_by_work(
             counts = [best["claims"].get(verdict, 0) for verdict in VERDICTS]
             seeds = best.get("seeds") or "-"
             link = Link(f"[{name}]({name}.md)")
-            rows.append([work, link, best["profile"], *counts, seeds])
+            setting = PUBLISHED if best.get("published") else "other"
+            rows.append([work, link, f"{setting} ({best['profile']})", *counts, seeds])
     return rows
 
 

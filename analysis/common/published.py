@@ -9,6 +9,7 @@ import pandas as pd
 from scipy.special import stdtrit
 
 LEVEL = 0.05  # of the tests whether ours differs from a published figure
+UNLIKE = "not comparable with the paper"  # in the note on runs in another setting
 ERROR = "_error"  # suffix of the column that holds a column's standard error
 PAPERS = "published_"  # prefix of the column that holds the paper's figure of a column
 COLUMNS = [

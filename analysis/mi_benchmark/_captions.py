@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from analysis.common.published import UNLIKE
 from analysis.common.runs import profiles, versions
 from analysis.common.tables import level_with, plus_minus
 from infoscope.metrics import replicated
@@ -200,7 +201,7 @@ def setting_differences(
             )
     if not differing:
         return []
-    return [f"Note: not comparable with the paper: {'; '.join(differing)}."]
+    return [f"Note: {UNLIKE}: {'; '.join(differing)}."]
 
 
 def listed(values: Iterable[Any]) -> str:

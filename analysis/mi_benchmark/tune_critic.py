@@ -96,23 +96,19 @@ def comparison(complete: pd.DataFrame) -> str:
     the best of all, in words, with 95 % intervals over batches.
     """
     best, *others = complete.drop_duplicates("bound").to_dict("records")
-    parts = {"equal": [], "larger": [], "smaller": []}
+    parts = []
     for other in others:
         change = other["unseen_bias_bits"] - best["unseen_bias_bits"]
         margin = Z95 * np.hypot(
             other["unseen_bias_bits_error"], best["unseen_bias_bits_error"]
         )
-        kind = "equal"
-        if abs(change) > margin:
-            kind = "larger" if change > 0 else "smaller"
-        parts[kind].append(
-            f"{other['bound']} ({change:+.3f} bits, 95 %: {change - margin:+.3f} to "
-            f"{change + margin:+.3f})"
+        parts.append(
+            f"{change:+.3f} bits (95 %: {change - margin:+.3f} to "
+            f"{change + margin:+.3f}) for {other['bound']}"
         )
-    texts = [f"{kind} for {listed(names)}" for kind, names in parts.items() if names]
-    if not texts:
+    if not parts:
         return "No other estimator was trained to the end"
-    return f"Against it, the error on unseen pairs is {', '.join(texts)}"
+    return f"Against it, the error on unseen pairs is {listed(parts)}"
 
 
 ANALYSIS = Analysis("tune-critic", analyse)

@@ -36,7 +36,13 @@ def contents(tmp_path, monkeypatch):
     section = Section("critic-capacity", "", [Picture(result)])
     published_page.save_figures(tmp_path, "critic-capacity", {"laptop": section})
     verdicts = {"confirmed": 2, "contradicted": 1, "undecided": 4, "not tested": 3}
-    facts = {"profile": "laptop", "cells": 10, "hours": 5.0, "claims": verdicts}
+    facts = {
+        "profile": "laptop",
+        "published": True,
+        "cells": 10,
+        "hours": 5.0,
+        "claims": verdicts,
+    }
     page = tmp_path / "critic-capacity.md"
     page.write_text(f"<!-- facts: {json.dumps(facts)} -->\n")
     return published_page.contents(tmp_path, MODULES)
@@ -48,8 +54,8 @@ def test_the_finding_counts_what_was_run_compared_and_decided(contents):
     assert finding.startswith("2 published figures were run again in their published")
     assert "in 1 of 2 figures with several runs (0 by chance alone)" in finding
     assert "1 more stand beside runs in another setting; 1 were not run" in finding
-    assert "Of 7 claims that were tested 2 are confirmed (0 in the pub" in finding
-    assert finding.endswith("4 undecided (0); 3 were not tested.")
+    assert "Of 7 claims that were tested 2 are confirmed (2 in the pub" in finding
+    assert finding.endswith("4 undecided (4); 3 were not tested.")
 
 
 def test_every_figure_has_a_line(contents):

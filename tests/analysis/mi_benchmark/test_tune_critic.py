@@ -83,10 +83,7 @@ def test_the_best_is_scored_again_on_unseen_pairs(analyse):
     )
 
 
-@pytest.mark.parametrize(
-    "change, word", [(0.05, "equal"), (0.3, "larger"), (-0.3, "smaller")]
-)
-def test_estimators_are_compared_by_their_error_on_unseen_pairs(change, word):
-    trials = pd.DataFrame({"bound": ["dv", "js"], "unseen_bias_bits": [1, 1 + change]})
+def test_estimators_are_compared_by_their_error_on_unseen_pairs():
+    trials = pd.DataFrame({"bound": ["dv", "js"], "unseen_bias_bits": [1.0, 1.3]})
     text = comparison(trials.assign(unseen_bias_bits_error=0.1))
-    assert f"the error on unseen pairs is {word} for js ({change:+.3f} bits" in text
+    assert text.endswith("is +0.300 bits (95 %: +0.023 to +0.577) for js")
