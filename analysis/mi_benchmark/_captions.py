@@ -121,8 +121,8 @@ def least_error(rows: pd.DataFrame, by: str, fields: Sequence[str]) -> str:
 
 def not_surely_worse(rows: pd.DataFrame) -> list[str]:
     """The candidate with the lowest mean MSE, then those whose MSE is not surely a
-    larger multiple, by its 95 % interval over the same seeds; one seed tells the lowest
-    only.
+    larger multiple, by its 95 % interval over the same seeds. With one seed, the lowest
+    alone.
     """
     finite_or_diverged = rows.fillna({"mse_bits2": np.inf})
     mse = finite_or_diverged.pivot_table("mse_bits2", "seed", "candidate", sort=False)
