@@ -83,7 +83,7 @@ def main(arguments: SimpleNamespace) -> int:
             print(f"error: {lost}", file=sys.stderr)
         else:
             print(write(path, page(module, sections).removesuffix("\n")))
-            published_page.save_figures(FOLDER, name, sections)
+            published_page.save(FOLDER, name, sections)
     shown = published_page.contents(FOLDER, modules)
     if shown:
         text = render("published.jinja", made=MADE, table=table, **shown)

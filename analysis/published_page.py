@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from analysis.common.claims import VERDICTS, Claim
 from analysis.common.published import (
     LEVEL,
     UNLIKE,
@@ -21,7 +22,7 @@ from analysis.common.published import (
     deviation,
     standard_errors,
 )
-from analysis.common.tables import VERDICTS, plus_minus, short
+from analysis.common.tables import plus_minus, short
 from analysis.report import Section, make_command
 from infoscope.tracking.status import mean_work, status
 
@@ -32,7 +33,8 @@ WORKS = {
     "partition": "Partitioned latents",
     "sample_estimators": "Estimates from samples (ours)",
 }
-COUNTED = [*VERDICTS, "runs"]  # of the claims of an analysis
+DECIDED = ("confirmed", "contradicted")
+COLUMNS = ["work", "analysis", "setting", "profile", "runs", "verdict", "claim"]
 ROUNDING = 1e-6  # of the numbers in a CSV file
 PUBLISHED = "published"  # a setting
 FULL = "paper"  # the published setting, or all of it where nothing is published
@@ -45,15 +47,14 @@ class Link(str):
 
 
 def facts(profile: str, part: Section, runs: pd.DataFrame) -> dict:
-    """Cells and seeds of a profile, whether they have the published setting, the hours
-    in which they ran, and its claims by verdict.
+    """Cells and seeds of a profile, whether they have the published setting, and the
+    hours in which they ran.
     """
     results = [picture.result for picture in part.pictures]
     is_unlike = any(UNLIKE in note for result in results for note in result.notes)
     for result in results:
         if result.against is not None:
             is_unlike |= (result.against["unlike"] != "").any()
-    verdicts = Counter(claim.verdict for claim in part.claims)
     seeds = runs["seed"].nunique() if "seed" in runs else 0
     return {
         "profile": profile,
@@ -61,7 +62,6 @@ def facts(profile: str, part: Section, runs: pd.DataFrame) -> dict:
         "cells": len(runs),
         "seeds": seeds,
         "hours": round(hours(runs), 2),
-        "claims": {verdict: verdicts[verdict] for verdict in VERDICTS},
     }
 
 
@@ -82,35 +82,57 @@ def facts_on(page: Path) -> list[dict]:
     return [json.loads(part) for part in FACTS.findall(text)]
 
 
-def save_figures(folder: Path, name: str, sections: dict[str, Section]) -> None:
-    """Writes the published figures of an analysis, and ours, as CSV below the folder of
-    results.
+def save(folder: Path, name: str, sections: dict[str, Section]) -> None:
+    """Writes the published figures of an analysis with ours, and the claims with what
+    decides them, as CSV below the folder of results.
     """
-    parts = []
+    figures = []
+    claims = []
     for profile, section in sections.items():
         for picture in section.pictures:
             if picture.result.against is not None:
-                parts.append(picture.result.against.assign(profile=profile))
-    path = _csv_of(folder, name)
-    if parts:
-        path.parent.mkdir(exist_ok=True)
-        figures = pd.concat(parts, ignore_index=True)
-        figures.to_csv(path, index=False, float_format="%.6g")
+                figures.append(picture.result.against.assign(profile=profile))
+        rows = [_claim_row(claim) for claim in section.claims]
+        claims.append(pd.DataFrame(rows).assign(profile=profile))
+    for kind, parts in (("published", figures), ("claims", claims)):
+        table = pd.concat([pd.DataFrame(), *parts], ignore_index=True)
+        if not table.empty:
+            path = folder / kind / f"{name}.csv"
+            path.parent.mkdir(exist_ok=True)
+            table.to_csv(path, index=False, float_format="%.6g")
 
 
-def _csv_of(folder: Path, name: str) -> Path:
-    """The file with the published figures of an analysis."""
-    return folder / "published" / f"{name}.csv"
+def _claim_row(claim: Claim) -> dict[str, object]:
+    """A claim with the quantity that decides it, if one does, as a row of a table."""
+    row: dict[str, object] = dict(zip(("claim", "verdict", "evidence"), claim.row))
+    if claim.measured is not None:
+        row |= {
+            "value": claim.measured.value,
+            "low": claim.measured.low,
+            "high": claim.measured.high,
+            "above": claim.above,
+            "below": claim.below,
+            "unit": claim.unit,
+            "n": claim.measured.n,
+            "over": claim.over,
+        }
+    return row
+
+
+def _saved(folder: Path, kind: str, name: str) -> pd.DataFrame:
+    """What `save` wrote of an analysis; empty where it wrote nothing."""
+    path = folder / kind / f"{name}.csv"
+    return pd.read_csv(path) if path.exists() else pd.DataFrame()
 
 
 def difference_text(folder: Path, name: str) -> str:
     """How many published figures of an analysis were run, and by how much ours differ
     in the median, in words.
     """
-    path = _csv_of(folder, name)
-    if not path.exists():
+    figures = _saved(folder, "published", name)
+    if figures.empty:
         return "-"
-    figures = pd.read_csv(path).sort_values("runs", na_position="first")
+    figures = figures.sort_values("runs", na_position="first")
     figures = figures.drop_duplicates(["source", "place", "quantity"], keep="last")
     run = figures[figures["ours"].notna()]
     text = f"{len(run)} of {len(figures)}"
@@ -123,19 +145,19 @@ def contents(folder: Path, modules: dict[str, ModuleType]) -> dict[str, Any]:
     """What the page shows: its finding, tables by source, claims, and what is missing;
     empty without any published figure.
     """
-    parts = []
+    parts = [pd.DataFrame()]
     for name in modules:
-        path = _csv_of(folder, name)
-        if path.exists():
-            parts.append(pd.read_csv(path).assign(analysis=name))
-    if not parts:
-        return {}
+        parts.append(_saved(folder, "published", name).assign(analysis=name))
     figures = pd.concat(parts, ignore_index=True)
+    if figures.empty:
+        return {}
     figures["unlike"] = figures["unlike"].astype(object).fillna("")
     figures["sure"] = beyond_chance(figures)
     figures["part"] = deviation(figures)
     on_pages = {name: facts_on(folder / f"{name}.md") for name in modules}
-    verdicts = _claims_by_work(modules, on_pages)
+    claims = _claims(folder, modules, on_pages)
+    is_contradicted = claims["verdict"] == "contradicted"
+    is_contradicted &= claims["setting"] == PUBLISHED
     sources = []
     tables = {}
     for names, part in figures.groupby(["analysis", "profile", "source"], sort=False):
@@ -146,16 +168,21 @@ def contents(folder: Path, modules: dict[str, ModuleType]) -> dict[str, Any]:
     for name, module in modules.items():
         experiments.setdefault(module.ANALYSIS.experiment, on_pages[name])
     return {
-        "finding": finding(figures, verdicts),
+        "finding": finding(figures, claims),
         "sources": sources,
-        "claims": verdicts,
-        "counted": COUNTED,
+        "verdicts": list(VERDICTS),
+        "claims": list(_claims_by_analysis(claims)),
+        "contradicted": _linked(claims[is_contradicted], ["claim", "evidence"]),
+        "every_claim": {
+            work: _linked(part, ["verdict", "claim", "evidence"])
+            for work, part in claims.groupby("work", sort=False)
+        },
         "missing": list(_missing_rows(experiments)),
         "figures": tables,
     }
 
 
-def finding(figures: pd.DataFrame, verdicts: Sequence[Sequence[object]]) -> str:
+def finding(figures: pd.DataFrame, claims: pd.DataFrame) -> str:
     """How many published figures were run again, how far ours are from them, and how
     many claims hold.
     """
@@ -183,16 +210,18 @@ def finding(figures: pd.DataFrame, verdicts: Sequence[Sequence[object]]) -> str:
         "figures with several "
         f"runs ({LEVEL * len(tested):.0f} by chance alone). {len(run) - len(same)} "
         f"more stand beside runs in another setting; {left} were not run. "
-        f"{exact}{_claims_text(verdicts)}"
+        f"{exact}{_claims_text(claims)}"
     )
 
 
-def _claims_text(claims: Sequence[Sequence[Any]]) -> str:
-    """How many claims hold, in words: of all rows, and of the published setting."""
-    counts = pd.DataFrame([row[3:] for row in claims], columns=COUNTED)
-    is_published = [row[2].startswith(PUBLISHED) for row in claims]
-    confirmed, contradicted, undecided, not_tested = counts[list(VERDICTS)].sum()
-    published = counts[is_published].sum()
+def _claims_text(claims: pd.DataFrame) -> str:
+    """How many claims hold, in words: of all, and of those in the published setting."""
+    is_published = claims["setting"] == PUBLISHED
+    counts = Counter(claims["verdict"])
+    published = Counter(claims.loc[is_published, "verdict"])
+    confirmed, contradicted, undecided, not_tested = (
+        counts[verdict] for verdict in VERDICTS
+    )
     return (
         f"Of {confirmed + contradicted + undecided} claims that were tested "
         f"{confirmed} are confirmed ({published['confirmed']} in the published "
@@ -213,7 +242,7 @@ def _source_row(
     spent = [part["hours"] for part in on_page if part["profile"] == profile]
     return [
         source,
-        Link(f"[{name}]({name}.md), {profile}"),
+        Link(f"{_link(name)}, {profile}"),
         f"{len(run)} of {len(figures)}",
         f"{run['runs'].median():.0f}" if run["runs"].notna().any() else "-",
         f"{finite.median():.1%}" if len(finite) else "-",
@@ -223,31 +252,52 @@ def _source_row(
     ]
 
 
-def _claims_by_work(
-    modules: dict[str, ModuleType], on_pages: dict[str, list[dict]]
-) -> list[list[object]]:
-    """Claims by verdict of each analysis, and its runs (seeds), under the setting that
-    decides most.
+def _claims(
+    folder: Path, modules: dict[str, ModuleType], on_pages: dict[str, list[dict]]
+) -> pd.DataFrame:
+    """The claims of every analysis under the profile that decides most, with its
+    setting and runs (seeds).
     """
-    rows = []
+    parts = [pd.DataFrame(columns=COLUMNS)]
     for name, module in modules.items():
-        judged = [
-            part for part in on_pages[name] if sum(part.get("claims", {}).values())
-        ]
-        if judged:
-            best = max(judged, key=_decided)
-            work = WORKS[module.__name__.split(".")[1]]
-            counts = [best["claims"].get(verdict, 0) for verdict in VERDICTS]
-            seeds = best.get("seeds") or "-"
-            link = Link(f"[{name}]({name}.md)")
-            setting = PUBLISHED if best.get("published") else "other"
-            rows.append([work, link, f"{setting} ({best['profile']})", *counts, seeds])
+        claims = _saved(folder, "claims", name)
+        if claims.empty:
+            continue
+        is_decided = claims["verdict"].isin(DECIDED)
+        profile = is_decided.groupby(claims["profile"], sort=False).sum().idxmax()
+        facts = {part["profile"]: part for part in on_pages[name]}.get(profile, {})
+        parts.append(
+            claims[claims["profile"] == profile].assign(
+                work=WORKS[module.__name__.split(".")[1]],
+                analysis=name,
+                setting=PUBLISHED if facts.get("published") else "other",
+                runs=facts.get("seeds") or "-",
+            )
+        )
+    return pd.concat(parts, ignore_index=True)
+
+
+def _claims_by_analysis(claims: pd.DataFrame) -> Iterator[list[object]]:
+    """The number of claims by verdict of each analysis, and its runs."""
+    names = ["work", "analysis", "setting", "profile", "runs"]
+    for names_of, part in claims.groupby(names, sort=False):
+        work, name, setting, profile, runs = names_of
+        counts = Counter(part["verdict"])
+        numbers = [counts[verdict] for verdict in VERDICTS]
+        yield [work, _link(name), f"{setting} ({profile})", *numbers, runs]
+
+
+def _linked(claims: pd.DataFrame, columns: Sequence[str]) -> list[list[object]]:
+    """A line for each claim: its page and some columns."""
+    rows = []
+    for name, values in zip(claims["analysis"], claims[columns].to_numpy().tolist()):
+        rows.append([_link(name), *values])
     return rows
 
 
-def _decided(part: dict) -> int:
-    """The number of claims that a profile decides."""
-    return part["claims"]["confirmed"] + part["claims"]["contradicted"]
+def _link(name: str) -> Link:
+    """The page of an analysis."""
+    return Link(f"[{name}]({name}.md)")
 
 
 def _missing_rows(experiments: dict[str, list[dict]]) -> Iterator[list[str]]:

@@ -23,16 +23,9 @@ import pandas as pd
 from mlflow.exceptions import MlflowException
 
 from analysis import TABLES
+from analysis.common.claims import VERDICTS, Claim
 from analysis.common.published import beyond_chance, deviation, place_of
-from analysis.common.tables import (
-    VERDICTS,
-    Claim,
-    Picture,
-    Result,
-    base64_of,
-    file_name,
-    plus_minus,
-)
+from analysis.common.tables import Picture, Result, base64_of, file_name, plus_minus
 from analysis.common.tables import render as render_page
 from infoscope.command_line import BAD_INPUT, FAILED, command, profile_option
 from infoscope.tracking import attach, parents, runs

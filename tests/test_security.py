@@ -13,10 +13,10 @@ import pandas as pd
 import pytest
 
 from analysis import report as page
+from analysis.common.claims import Claim
 from analysis.common.tables import (
     LONGEST_NAME,
     Analysis,
-    Claim,
     Result,
     file_name,
     printable,

@@ -11,12 +11,12 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 import numpy as np
@@ -26,6 +26,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from analysis.common.claims import Claim
 from analysis.common.published import ERROR
 from infoscope.checks import nearest
 from infoscope.command_line import command, profile_option, set_option
@@ -46,24 +47,6 @@ LONGEST = 1e5  # from here on figures are printed with an exponent
 NUMBER = r"[-+]?\d[\d,.]*(?!\w|-[a-z])"
 FOLDED = 40  # rows beyond which a table of a page is folded
 NO_VALUE = "no value"  # in a cell: not recorded, or not finite
-
-
-# not tested: nothing was run that could tell; undecided: the runs do not tell
-VERDICTS = ("confirmed", "contradicted", "undecided", "not tested")
-
-
-class Claim(NamedTuple):
-    """A sentence of a paper, whether our figures bear it out, and those figures."""
-
-    statement: str
-    verdict: str  # one of `VERDICTS`
-    evidence: str
-
-    def __str__(self) -> str:
-        return (
-            f"Claim: {self.statement.rstrip('.')}: {self.verdict} "
-            f"({self.evidence.rstrip('.')})."
-        )
 
 
 @dataclass(frozen=True)
@@ -508,25 +491,6 @@ def with_error(column: str, estimate: Estimate) -> dict[str, float]:
     return {column: estimate.value, column + ERROR: estimate.standard_error}
 
 
-def verdict(low: float, high: float, limit: float = 0.0) -> str:
-    """Whether a figure is below a limit, by its interval; undecided if that contains it
-    or is NaN.
-    """
-    if high < limit:
-        return "confirmed"
-    if low > limit:
-        return "contradicted"
-    return "undecided"
-
-
-def verdict_of_all(verdicts: Collection[str]) -> str:
-    """The verdict on a sentence that holds where all of its parts do."""
-    for verdict in ("contradicted", "undecided", "not tested"):
-        if verdict in verdicts:
-            return verdict
-    return "confirmed"
-
-
 def level_with(best: pd.Series, others: pd.DataFrame) -> list[str]:
     """The columns that are not surely below the best: the 95 % interval of the paired
     difference over rows reaches 0, or there are too few pairs for one.
@@ -537,45 +501,6 @@ def level_with(best: pd.Series, others: pd.DataFrame) -> list[str]:
         if differences.empty or not replicated(differences.to_numpy()).low > 0:
             names.append(str(name))
     return names
-
-
-def difference_claim(
-    statement: str, difference: Estimate, what: str, unit: str
-) -> Claim:
-    """A claim that a paired difference is negative, decided by its 95 % interval."""
-    if not math.isfinite(difference.value):
-        return Claim(statement, "undecided", f"{what} is not finite in some run.")
-    return Claim(
-        statement,
-        verdict(difference.low, difference.high),
-        f"{what} {with_interval(difference, unit)}.",
-    )
-
-
-def with_interval(
-    mean: Estimate, unit: str = "", form: str = "+.3f", over: str = "runs"
-) -> str:
-    """A mean over runs, or what else, with its unit and 95 % interval, in words."""
-    if not math.isfinite(mean.value):
-        return "diverged"
-    value = f"{mean.value:{form}} {unit}".rstrip()
-    if not math.isfinite(mean.low):
-        return f"{value} (one run, no interval)"
-    return f"{value} (95 %: {mean.low:{form}} to {mean.high:{form}}, {mean.n} {over})"
-
-
-def changes_text(
-    changes: Mapping[str, Estimate], unit: str = "", form: str = "+.3f"
-) -> str:
-    """Changes by name with their unit and 95 % intervals over runs, in words."""
-    if all(change.n == 1 for change in changes.values()):
-        values = [f"{name} {change.value:{form}}" for name, change in changes.items()]
-        text = f"{', '.join(values)} {unit}".rstrip()
-        return f"{text} (one run each, no interval)"
-    return "; ".join(
-        f"{name} {with_interval(change, unit, form)}"
-        for name, change in changes.items()
-    )
 
 
 def plus_minus(value: float, error: float, missing: str = NO_VALUE) -> str:

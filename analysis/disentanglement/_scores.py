@@ -10,8 +10,10 @@ import numpy as np
 import pandas as pd
 from scipy.special import fdtri
 
+from analysis.common.claims import verdict
 from analysis.common.runs import latest, older, versions
-from analysis.common.tables import plus_minus, verdict
+from analysis.common.tables import plus_minus
+from infoscope.estimators.result import Estimate
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics.disentanglement.registry import PLACES
 from infoscope.metrics.disentanglement.registry import SCORES as REGISTRY
@@ -144,9 +146,8 @@ class Components:
     @property
     def verdict(self) -> str:
         """Whether trainings make more than half of the variance."""
-        if math.isnan(self.share):
-            return "undecided"
-        return verdict(-self.high, -self.low, -0.5)
+        share = Estimate(self.share, interval=(self.low, self.high))
+        return verdict(share, above=0.5)
 
 
 def components(values: np.ndarray) -> Components:

@@ -6,24 +6,22 @@ differences are paired.
 """
 
 import functools
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
 import pandas as pd
 
+from analysis.common.claims import Claim, decided, with_interval
 from analysis.common.marks import lines, panel_by_panel
 from analysis.common.runs import latest
 from analysis.common.tables import (
     Analysis,
-    Claim,
     Result,
     plus_minus_column,
     spread,
-    verdict,
-    verdict_of_all,
     with_error,
-    with_interval,
 )
 from analysis.disentanglement._scores import (
     CROSSED,
@@ -131,15 +129,20 @@ def claims(runs: pd.DataFrame) -> list[Claim]:
         )
         for score in falling:
             statement = f"{SHOWN[score]} falls ({where})."
-            claims.append(fall_claim(statement, members, strongest, score))
+            claims.append(change_claim(statement, members, strongest, score))
         if attack == "redundancy":
             claims += redundancy_claims(where, members, strongest)
-        change, evidence = change_of(members, strongest, "informativeness")
-        rises = verdict(change.low, change.high, SAME)
-        falls = verdict(-change.high, -change.low, SAME)
-        evidence += f"; unchanged is to within {SAME:g}."
-        statement = f"All latents together know as much as before ({where})."
-        claims.append(Claim(statement, verdict_of_all([rises, falls]), evidence))
+        claims.append(
+            change_claim(
+                f"All latents together know as much as before ({where}).",
+                members,
+                strongest,
+                "informativeness",
+                above=-SAME,
+                below=SAME,
+                more=f"; unchanged is to within {SAME:g}",
+            )
+        )
     return claims
 
 
@@ -148,31 +151,44 @@ def redundancy_claims(where: str, runs: pd.DataFrame, strongest: float) -> list[
     do not fall.
     """
     statement = f"MIG falls less than UniBound ({where})."
-    claims = [fall_claim(statement, runs, strongest, "unibound_minus_mig")]
+    claims = [change_claim(statement, runs, strongest, "unibound_minus_mig")]
     for score in VOTES:
-        change, evidence = change_of(runs, strongest, score)
-        evidence += f"; a fall is one of at least {FALL:g}."
-        within = verdict(-change.high, -change.low, FALL)
         claims.append(
-            Claim(f"{SHOWN[score]} does not fall ({where}).", within, evidence)
+            change_claim(
+                f"{SHOWN[score]} does not fall ({where}).",
+                runs,
+                strongest,
+                score,
+                above=-FALL,
+                below=math.inf,
+                more=f"; a fall is one of at least {FALL:g}",
+            )
         )
     return claims
 
 
-def fall_claim(
-    statement: str, runs: pd.DataFrame, strongest: float, score: str
+def change_claim(
+    statement: str,
+    runs: pd.DataFrame,
+    strongest: float,
+    score: str,
+    above: float = -math.inf,
+    below: float = 0.0,
+    more: str = "",
 ) -> Claim:
-    """A claim that a score falls from no to the strongest attack."""
-    change, evidence = change_of(runs, strongest, score)
-    return Claim(statement, verdict(change.low, change.high), f"{evidence}.")
-
-
-def change_of(runs: pd.DataFrame, strongest: float, score: str) -> tuple[Estimate, str]:
-    """The change of a score from no to the strongest attack, and it in words."""
-    change = changes(runs, strongest, score)
-    text = with_interval(change, UNITS.get(score, OF_ENTROPY), over=replicates(runs))
-    name = SHOWN.get(score, "UniBound - MIG")
-    return change, f"{name} at alpha {strongest:g} less that at 0 {text}"
+    """A claim that the change of a score from no to the strongest attack lies between
+    two limits: by default, that it falls.
+    """
+    return decided(
+        statement,
+        changes(runs, strongest, score),
+        f"{SHOWN.get(score, 'UniBound - MIG')} at alpha {strongest:g} less that at 0",
+        UNITS.get(score, OF_ENTROPY),
+        above=above,
+        below=below,
+        over=replicates(runs),
+        more=more,
+    )
 
 
 def replicates(runs: pd.DataFrame) -> str:

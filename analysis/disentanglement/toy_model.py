@@ -16,10 +16,11 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
+from analysis.common.claims import Claim
 from analysis.common.marks import lines, panel_by_panel
 from analysis.common.published import published_figures
 from analysis.common.runs import latest, ordered, versions
-from analysis.common.tables import Analysis, Claim, Result, text_of, with_error
+from analysis.common.tables import Analysis, Result, text_of, with_error
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics import pid, replicated
 from infoscope.metrics.factor_information import toy

@@ -14,22 +14,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from analysis.common.claims import Claim, decided, verdict_of_all
 from analysis.common.marks import ORANGE, panel_by_panel, sheet
 from analysis.common.published import published, published_figures
 from analysis.common.runs import latest, ordered
 from analysis.common.tables import (
     Analysis,
-    Claim,
     Result,
-    difference_claim,
     level_with,
     plus_minus,
     plus_minus_column,
     spread,
     summarise,
     text_of,
-    verdict,
-    verdict_of_all,
     with_error,
 )
 from analysis.disentanglement._scores import (
@@ -170,21 +167,19 @@ def claims_of_scores(runs: pd.DataFrame) -> list[Claim]:
         return []
     gap = replicated((runs["unibound"] - runs["mig"]).to_numpy())
     claims = [
-        difference_claim("UniBound is at most MIG.", gap, "UniBound - MIG", UNIT),
+        decided("UniBound is at most MIG.", gap, "UniBound - MIG", UNIT),
         trend(runs),
     ]
     mig = versus(runs, "factor-vae", "mig")
     if mig is not None:
         statement = "MIG puts FactorVAE above the other models."
         claims.append(
-            difference_claim(
-                statement, mig, "MIG of the others (mean) - FactorVAE", UNIT
-            )
+            decided(statement, mig, "MIG of the others (mean) - FactorVAE", UNIT)
         )
         unibound = versus(runs, "factor-vae", "unibound", sign=-1.0)
         statement = "UniBound puts FactorVAE below the other models."
         claims.append(
-            difference_claim(
+            decided(
                 statement, unibound, "UniBound of FactorVAE - the others (mean)", UNIT
             )
         )
@@ -205,14 +200,17 @@ def trend(runs: pd.DataFrame) -> Claim:
     # of Fisher's z of a rank correlation (Fieller et al. 1957)
     margin = 1.96 * 1.03 / math.sqrt(len(runs) - 3)
     z = np.arctanh(min(rho, 1 - 1e-9))
-    low = np.tanh(z - margin)
-    high = np.tanh(z + margin)
-    evidence = (
-        f"rank correlation {rho:+.2f} (95 % interval {low:+.2f} to {high:+.2f}, "
-        f"{len(runs)} trainings), taken for "
-        "similar above 0.5."
+    interval = (np.tanh(z - margin), np.tanh(z + margin))
+    return decided(
+        statement,
+        Estimate(rho, n=len(runs), interval=interval),
+        "rank correlation",
+        form="+.2f",
+        above=0.5,
+        below=math.inf,
+        over="trainings",
+        more=", taken for similar above 0.5",
     )
-    return Claim(statement, verdict(-high, -low, -0.5), evidence)
 
 
 def versus(
@@ -327,13 +325,13 @@ def claims_of_bounds(runs: pd.DataFrame) -> list[Claim]:
     if redundant is not None:
         what = "lower bound of R of the others (mean) - FactorVAE"
         statement = "FactorVAE encodes factors more redundantly than the others."
-        claims.append(difference_claim(statement, redundant, what, UNIT))
+        claims.append(decided(statement, redundant, what, UNIT))
     for term, word in (("unique", "uniqueness"), ("synergistic", "synergy")):
         improved = versus(runs, "beta-tcvae", f"{term}_low", other="beta-vae")
         if improved is not None:
             what = f"lower bound of {TERMS[term]} of beta-VAE - beta-TCVAE"
             claims.append(
-                difference_claim(
+                decided(
                     f"Beta-TCVAE has more {word} than beta-VAE.", improved, what, UNIT
                 )
             )

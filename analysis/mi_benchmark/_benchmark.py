@@ -10,9 +10,10 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 
+from analysis.common.claims import Claim
 from analysis.common.published import PAPERS, published
 from analysis.common.runs import older
-from analysis.common.tables import Claim, Result, plus_minus_column, summarise
+from analysis.common.tables import Result, plus_minus_column, summarise
 from analysis.mi_benchmark._captions import (
     PUBLISHED,
     cautions,

@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.common.tables import (
+from analysis.common.claims import (
     Claim,
-    difference_claim,
+    decided,
     verdict,
     verdict_of_all,
-    with_interval,
 )
 from analysis.mi_benchmark._terms import NOT_DECODED
 from infoscope.estimators.result import Estimate
@@ -115,20 +114,20 @@ def paired_claim(
             f"{first} and {second} were not both run with the same seed.",
         )
     unit = "bits²" if figure.endswith("bits2") else "bits"
-    return difference_claim(statement, difference, f"{first} minus {second}", unit)
+    return decided(statement, difference, f"{first} minus {second}", unit)
 
 
-def verdict_below(values: Sequence[float], limit: float) -> str:
-    """Whether the mean over runs is below a limit, by its 95 % interval; infinite
-    figures: all runs must agree.
+def over_runs(values: Sequence[float]) -> Estimate:
+    """The mean over runs. Where some are infinite there is none, and the interval is
+    from the least to the greatest: all runs must agree.
     """
     values = np.asarray(values, dtype=float)
-    if len(values) < 2 or np.isnan(values).any():
-        return "undecided"
     if np.isfinite(values).all():
-        mean = replicated(values)
-        return verdict(mean.low, mean.high, limit)
-    return verdict(values.min(), values.max(), limit)
+        return replicated(values)
+    interval = (math.nan, math.nan)
+    if len(values) > 1 and not np.isnan(values).any():
+        interval = (values.min(), values.max())
+    return Estimate(math.nan, n=len(values), interval=interval)
 
 
 def limit_claim(
@@ -136,31 +135,24 @@ def limit_claim(
     values: Sequence[float],
     limit: float,
     what: str,
-    shown: str = "{:.3f}",
+    form: str = ".3f",
 ) -> Claim:
     """A claim that a figure, given once per run (seed), is below a limit."""
     values = np.asarray(values, dtype=float)
     if not len(values):
         return Claim(statement, "not tested", f"{what}: no such run.")
-    if np.isnan(values).any():
-        return Claim(
-            statement,
-            "undecided",
-            f"{what}: not run, or one of the two is not finite, in some run.",
-        )
-    evidence = not_finite(values)
-    if not evidence:
-        evidence = with_interval(replicated(values), form=shown.strip("{}:"))
-    verdict = verdict_below(values, limit)
-    return Claim(
-        statement, verdict, f"{what}: {evidence}; limit {shown.format(limit)}."
+    more = _ending(values, f"{limit:{form}}")
+    return decided(
+        statement, over_runs(values), what, form=form, below=limit, more=more
     )
 
 
-def not_finite(values: np.ndarray) -> str:
-    """In how many runs a figure is not finite, in words; empty if it is in all."""
-    infinite = (~np.isfinite(values)).sum()
-    return f"not finite in {infinite} of {len(values)} runs" if infinite else ""
+def _ending(values: np.ndarray, limit: str) -> str:
+    """How many of the values are not finite, if any, and the limit, in words."""
+    count = (~np.isfinite(values)).sum()
+    return (
+        f" ({count} of {len(values)}); limit {limit}" if count else f"; limit {limit}"
+    )
 
 
 def factor_claim(
@@ -168,14 +160,11 @@ def factor_claim(
 ) -> Claim:
     """A claim that a factor is below a limit, given its logarithm once per run (seed)."""
     logs = np.asarray(logs, dtype=float)
-    evidence = not_finite(logs)
-    if not evidence:
-        mean = replicated(logs)
-        interval = (base**mean.low, base**mean.high)
-        factor = Estimate(base**mean.value, math.nan, n=mean.n, interval=interval)
-        evidence = with_interval(factor, "times", ".3g")
-    verdict = verdict_below(logs, math.log(at_most, base))
-    return Claim(statement, verdict, f"{what}: {evidence}; limit {at_most:g}.")
+    mean = over_runs(logs)
+    interval = (base**mean.low, base**mean.high)
+    factor = Estimate(base**mean.value, math.nan, n=mean.n, interval=interval)
+    more = _ending(logs, f"{at_most:g}")
+    return decided(statement, factor, what, "times", ".3g", below=at_most, more=more)
 
 
 def log_ratios(
@@ -245,8 +234,8 @@ def every_claim(
         if np.isfinite(values).all():
             mean = f"{values.mean():.0%}"
         names = map(_named, fields, values_of_cell)
-        verdict = verdict_below(values, limit)
-        cells[verdict].append(f"{' '.join(names)} ({mean})")
+        of_cell = verdict(over_runs(values), below=limit)
+        cells[of_cell].append(f"{' '.join(names)} ({mean})")
     total = sum(map(len, cells.values()))
     counts = ", ".join(
         f"{len(members)} {verdict}" for verdict, members in cells.items()

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pandas as pd
 
+from analysis.common.claims import Claim
 from analysis.common.figures import finish
 from analysis.common.marks import lines, panel_by_panel
-from analysis.common.tables import Analysis, Claim, Result
+from analysis.common.tables import Analysis, Result
 from analysis.mi_benchmark._benchmark import (
     Benchmark,
     Evidence,

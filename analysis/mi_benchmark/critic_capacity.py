@@ -9,19 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from analysis.common.claims import Claim, changes_text, decided
 from analysis.common.figures import drawing
 from analysis.common.marks import GREEN, VERMILLION, in_order, lines, style
 from analysis.common.published import PAPERS, published, published_table
-from analysis.common.tables import (
-    Analysis,
-    Claim,
-    Result,
-    changes_text,
-    spread,
-    summarise,
-    verdict,
-    with_interval,
-)
+from analysis.common.tables import Analysis, Result, spread, summarise
 from analysis.mi_benchmark._benchmark import (
     Evidence,
     figure_text,
@@ -213,13 +205,14 @@ def correlations(runs: pd.DataFrame, comparable: bool) -> list[Claim]:
             )
             continue
         r = correlation(complete.columns.to_numpy(float), -complete.to_numpy())
-        evidence = (
-            f"correlation of depth and -MSE {with_interval(r, form='+.2f')}, "
-            f"{complete.shape[1]} depths{short}"
-        )
+        more = f", {complete.shape[1]} depths{short}"
         if comparable and domain in of_theirs:
-            evidence += f"; from the paper's own table (joint critic, one run) {of_theirs[domain]:+.2f}"
-        claims.append(Claim(statement, verdict(r.low, r.high), f"{evidence}."))
+            more += (
+                "; from the paper's own table (joint critic, one run) "
+                f"{of_theirs[domain]:+.2f}"
+            )
+        what = "correlation of depth and -MSE"
+        claims.append(decided(statement, r, what, form="+.2f", more=more))
     return claims
 
 

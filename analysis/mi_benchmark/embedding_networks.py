@@ -5,8 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from analysis.common.claims import Claim
 from analysis.common.figures import draw_second_half, drawing
-from analysis.common.tables import Analysis, Claim, Result
+from analysis.common.tables import Analysis, Result
 from analysis.mi_benchmark._benchmark import Benchmark, Evidence, figures_text
 from analysis.mi_benchmark._captions import CURVES_ONLY, DECODED, PUBLISHED, least_error
 from analysis.mi_benchmark._claims import every_claim, limit_claim, relative_error
@@ -128,7 +129,7 @@ def same_estimate_claims(truth: str, rows: pd.DataFrame) -> list[Claim]:
             f"median |difference| of estimate / truth, where {reference} is within "
             f"{REASONABLE:.0%}"
         )
-        claims.append(limit_claim(statement, by_seed, MARGIN, what, "{:.1%}"))
+        claims.append(limit_claim(statement, by_seed, MARGIN, what, ".1%"))
     return claims
 
 

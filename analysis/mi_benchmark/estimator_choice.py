@@ -6,10 +6,11 @@ from typing import Any
 
 import pandas as pd
 
+from analysis.common.claims import Claim
 from analysis.common.figures import draw_estimates, drawing
 from analysis.common.figures import draw_truths as draw_both
 from analysis.common.published import published_table
-from analysis.common.tables import Analysis, Claim, Result, summarise
+from analysis.common.tables import Analysis, Result, summarise
 from analysis.mi_benchmark._benchmark import (
     Benchmark,
     Evidence,

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from analysis.common.claims import Claim, verdict, with_interval
 from analysis.common.figures import draw_estimates, drawing
-from analysis.common.tables import Analysis, Claim, Result, with_interval
+from analysis.common.tables import Analysis, Result
 from analysis.mi_benchmark._benchmark import Benchmark, Evidence, figures_text
 from analysis.mi_benchmark._captions import (
     CURVES_ONLY,
@@ -21,9 +22,8 @@ from analysis.mi_benchmark._captions import (
 from analysis.mi_benchmark._claims import (
     by_data_set,
     factor_claim,
-    not_finite,
+    over_runs,
     relative_error,
-    verdict_below,
 )
 from analysis.mi_benchmark._terms import (
     GROUP,
@@ -33,7 +33,6 @@ from analysis.mi_benchmark._terms import (
     TRUTHS,
     titled,
 )
-from infoscope.metrics import replicated
 from infoscope.metrics.report import listed
 
 AS_PUBLISHED = "as published"
@@ -139,13 +138,13 @@ def crossing_text(name: str, errors: pd.DataFrame) -> str:
     within = above = None
     for number in errors:
         by_seed = errors[number].dropna()
-        verdict = verdict_below(by_seed, REASONABLE)
+        judged = _reliable(by_seed)
         if len(by_seed) == 1:
-            verdict = "confirmed" if by_seed.iloc[0] < REASONABLE else "contradicted"
-        if verdict == "contradicted":
+            judged = "confirmed" if by_seed.iloc[0] < REASONABLE else "contradicted"
+        if judged == "contradicted":
             above = number
             break
-        if verdict == "confirmed":
+        if judged == "confirmed":
             within = number
     ends = [number for number in (within, above) if number is not None]
     if not ends:
@@ -210,13 +209,15 @@ def threshold_claim(panel: str, domain: str, truth: str, errors: pd.DataFrame) -
     unexpected = []
     for number in errors:
         by_seed = errors[number].dropna()
-        text = not_finite(by_seed.to_numpy())
-        text = text or with_interval(replicated(by_seed), form=".0%")
+        text = with_interval(over_runs(by_seed), form=".0%")
+        infinite = np.isinf(by_seed).sum()
+        if infinite:
+            text = f"not finite in {infinite} of {len(by_seed)} runs"
         texts.append(f"{number}: {text}")
         if up_to / 2 < number < 2 * up_to:
             continue
         expected[number] = "confirmed" if number < up_to else "contradicted"
-        verdicts[number] = verdict_below(by_seed, REASONABLE)
+        verdicts[number] = _reliable(by_seed)
         if verdicts[number] not in (expected[number], "undecided"):
             quality = "reliable" if number > up_to else "unreliable"
             unexpected.append(f"{number} {quality}")
@@ -230,6 +231,11 @@ def threshold_claim(panel: str, domain: str, truth: str, errors: pd.DataFrame) -
         why = f"too few runs on both sides of {up_to}"
         return Claim(statement, "undecided", f"{evidence}; {why}.")
     return Claim(statement, "confirmed", f"{evidence}.")
+
+
+def _reliable(by_seed: pd.Series) -> str:
+    """The verdict on an error's being below the limit of reliable estimates."""
+    return verdict(over_runs(by_seed), below=REASONABLE)
 
 
 def why_no_error(truth: str) -> str:

@@ -3,6 +3,7 @@ fall from layer to layer?
 """
 
 import functools
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,9 +13,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from analysis.common.claims import Claim, decided
 from analysis.common.figures import draw_second_half, drawing, finish
 from analysis.common.marks import BLUE, VERMILLION, panel_by_panel
-from analysis.common.tables import Analysis, Claim, Result, verdict
+from analysis.common.tables import Analysis, Result
 from analysis.mi_benchmark._benchmark import (
     Benchmark,
     Evidence,
@@ -156,10 +158,10 @@ def unchanged(rows: pd.DataFrame, claims: Sequence[Claim]) -> str:
         return f"No estimate of the data is within {REASONABLE:.0%} of the true MI."
     pairs = compared[["bound", "true_bits"]].drop_duplicates().to_numpy()
     estimates = listed(f"{bound} at {bits:g} bits" for bound, bits in pairs)
-    counts = Counter(
-        "not finite" if "not finite" in claim.evidence else claim.verdict
-        for claim in claims
-    )
+    counts: Counter[str] = Counter()
+    for claim in claims:
+        is_finite = claim.measured is not None and math.isfinite(claim.measured.value)
+        counts[claim.verdict if is_finite else "not finite"] += 1
     networks = compared.groupby(["domain", "encoder", "statistics"])
     runs = runs_text(networks["seed"].nunique())
     return (
@@ -192,7 +194,7 @@ def invertible_claims(rows: pd.DataFrame) -> list[Claim]:
         compared = part[part["compared"]]
         change = (compared["change_bits"] / compared["true_bits"]).abs().fillna(np.inf)
         by_seed = change.groupby(compared["seed"]).median()
-        claims.append(limit_claim(statement, by_seed, MARGIN, what, "{:.1%}"))
+        claims.append(limit_claim(statement, by_seed, MARGIN, what, ".1%"))
     return claims
 
 
@@ -299,14 +301,12 @@ def accuracy_claim(place: str, rows: pd.DataFrame, truth: str, column: str) -> C
     r = correlation(complete.columns.to_numpy(float), complete.to_numpy())
     left_out = len(errors) - len(complete)
     short = f", {left_out} runs left out, diverged" if left_out else ""
-    evidence = (
-        f"correlation of layer and median relative error {r.value:+.2f} (95 % "
-        f"interval {r.low:+.2f} to {r.high:+.2f}"
-    )
-    return Claim(
+    return decided(
         statement,
-        verdict(r.low, r.high),
-        f"{evidence}, {r.n} runs of {complete.shape[1]} layers{short}).",
+        r,
+        "correlation of layer and median relative error",
+        form="+.2f",
+        more=f", {complete.shape[1]} layers{short}",
     )
 
 
@@ -337,7 +337,7 @@ def order_claim(place: str, rows: pd.DataFrame) -> Claim:
         by_seed,
         0.0,
         "lower minus upper half of the layers (bits)",
-        "{:+.3f}",
+        "+.3f",
     )
 
 

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from analysis.common.claims import Claim, changes_text
 from analysis.common.figures import draw_estimates, drawing
-from analysis.common.tables import Analysis, Claim, Result, changes_text, plus_minus
+from analysis.common.tables import Analysis, Result, plus_minus
 from analysis.mi_benchmark._benchmark import (
     Benchmark,
     Evidence,

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.common.tables import Analysis, Claim, Result, plus_minus_column
+from analysis.common.claims import Claim
+from analysis.common.tables import Analysis, Result, plus_minus_column
 from analysis.mi_benchmark._benchmark import Benchmark, Evidence
 from analysis.mi_benchmark._terms import FIELD_TITLES, GROUP
 from infoscope.estimators.result import undefined

@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from analysis.common.claims import Claim, with_interval
 from analysis.common.figures import draw_estimates, drawing
 from analysis.common.published import PAPERS, published_table
-from analysis.common.tables import Analysis, Claim, Result, with_interval
+from analysis.common.tables import Analysis, Result
 from analysis.mi_benchmark._benchmark import Benchmark, Evidence, figures_text
 from analysis.mi_benchmark._captions import DECODED, PUBLISHED
 from analysis.mi_benchmark._claims import (

@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import mutual_info_score
 
+from analysis.common.claims import Claim, decided, verdict
 from analysis.common.published import ERROR, published
-from analysis.common.tables import Claim, level_with, plus_minus, verdict
+from analysis.common.tables import level_with, plus_minus
 from analysis.partition._evaluation import DRAWS, Evaluation
 from infoscope.estimators.result import BITS, SHARE, Estimate
 from infoscope.estimators.units import NATS_PER_BIT
@@ -403,12 +404,16 @@ def in_range(
             "model"
         )
         return Claim(statement, "contradicted", f"{why}; {evidence}.")
-    verdict = "undecided"
-    if low <= mean.low and mean.high <= high:
-        verdict = "confirmed"
-    elif mean.high < low or mean.low > high:
-        verdict = "contradicted"
-    return Claim(statement, verdict, f"{evidence}.")
+    limits = (low - ROUNDING, high + ROUNDING)
+    return Claim(
+        statement,
+        verdict(mean, *limits),
+        f"{evidence}.",
+        mean,
+        *limits,
+        unit.strip(),
+        "trainings",
+    )
 
 
 def mean_of(trainings: Sequence[Evaluation], name: str) -> Estimate:
@@ -469,19 +474,19 @@ def order(evaluations: Sequence[Evaluation]) -> list[Claim]:
         for row in pairs.itertuples():
             score = NAMES.get(row.quantity, f"the score {row.quantity}")
             statement = f"NVAE scores higher than DIVA by {score}{of_codes}."
-            difference = f"NVAE - DIVA is {row.difference:+.3f}"
-            if not math.isfinite(row.low):
-                claims.append(
-                    Claim(
-                        statement, "undecided", f"{difference} (one pair of trainings)."
-                    )
-                )
-                continue
-            range_text = f"95 % interval {row.low:+.3f} to {row.high:+.3f}"
-            evidence = (
-                f"{difference}, {range_text} over {row.trainings} pairs of trainings."
+            difference = Estimate(
+                row.difference, n=row.trainings, interval=(row.low, row.high)
             )
-            claims.append(Claim(statement, verdict(-row.high, -row.low), evidence))
+            claims.append(
+                decided(
+                    statement,
+                    difference,
+                    "NVAE - DIVA",
+                    above=0.0,
+                    below=math.inf,
+                    over="pairs of trainings",
+                )
+            )
     return claims
 
 

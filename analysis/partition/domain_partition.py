@@ -15,14 +15,13 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 
+from analysis.common.claims import Claim, decided
 from analysis.common.marks import BLUE, VERMILLION, panel_by_panel
 from analysis.common.published import ERROR, published, published_figures
 from analysis.common.runs import latest, ordered, profiles, versions
 from analysis.common.tables import (
     Analysis,
-    Claim,
     Result,
-    difference_claim,
     plus_minus,
     plus_minus_column,
     ranged,
@@ -226,7 +225,7 @@ def over_baseline(runs: pd.DataFrame) -> list[Claim]:
             difference = replicated(-gains(runs, model))
             claim = Claim(statement, "not tested", "no seed was run of both.")
             if math.isfinite(difference.value):
-                claim = difference_claim(
+                claim = decided(
                     statement, difference, f"{BASELINE} minus {model}", "of accuracy"
                 )
             claims.append(claim)

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from analysis.common.claims import Claim
 from analysis.common.marks import BLUE, ORANGE, lines, panel_by_panel, sheet
-from analysis.common.tables import Claim, Result, plus_minus_column, spread
+from analysis.common.tables import Result, plus_minus_column, spread
 from analysis.usable_information._runs import (
     NAMES,
     TAIL,

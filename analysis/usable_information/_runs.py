@@ -9,11 +9,11 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from analysis.common.claims import Claim, decided
 from analysis.common.runs import newest, ordered, profiles
-from analysis.common.tables import Claim, verdict
 from infoscope import tracking
 from infoscope.errors import UnknownName
-from infoscope.estimators.result import clustered_error
+from infoscope.estimators.result import Estimate, clustered_error
 
 CELL = ["study", "data", "transformation", "family", "estimator", "seed"]
 NAMES = {"snli": "SNLI", "mnli": "MultiNLI", "mnli-dev": "MultiNLI (matched dev only)", "cola": "CoLA", "sst2": "SST-2",
@@ -126,15 +126,14 @@ def less_than(statement: str, difference: Figure | None, what: str) -> Claim:
     """A claim that a difference is negative, by its 95 % interval."""
     if difference is None:
         return Claim(statement, "not tested", "not both were run.")
-    low = difference.value - Z95 * difference.error
-    high = difference.value + Z95 * difference.error
     trainings = "trainings" if difference.seeds > 1 else "training"
-    evidence = (
-        f"{what} {difference.value:+.3f} bits, 95 % interval {low:+.3f} to "
-        f"{high:+.3f} ({difference.n:,} items, "
-        f"{difference.seeds} {trainings})."
+    return decided(
+        statement,
+        Estimate(difference.value, difference.error, n=difference.n),
+        what,
+        "bits",
+        over=f"items, {difference.seeds} {trainings}",
     )
-    return Claim(statement, verdict(low, high), evidence)
 
 
 def shown_family(runs: pd.DataFrame, family: str | None) -> str:

@@ -14,16 +14,10 @@ import numpy as np
 import pandas as pd
 from scipy.stats import gaussian_kde
 
+from analysis.common.claims import Claim, decided
 from analysis.common.marks import mark, sheet
 from analysis.common.published import published, published_figures
-from analysis.common.tables import (
-    Analysis,
-    Claim,
-    Result,
-    plus_minus,
-    plus_minus_column,
-    verdict,
-)
+from analysis.common.tables import Analysis, Result, plus_minus, plus_minus_column
 from analysis.usable_information import _items
 from analysis.usable_information._items import shortened
 from analysis.usable_information._runs import (
@@ -47,6 +41,7 @@ from analysis.usable_information._runs import (
 )
 from infoscope import tracking
 from infoscope.command_line import option
+from infoscope.estimators.result import Estimate
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics.report import listed
 from sweeps.usable_information.settings import FREQUENT
@@ -631,15 +626,12 @@ def falls(name: str, curve: pd.DataFrame) -> list[Claim]:
     accuracy = final["accuracy"] - best["accuracy"]
     accuracy_error = float(np.hypot(best["accuracy_error"], final["accuracy_error"]))
     share = bits / final["H_yb"]
-    difference = share - accuracy
-    margin = Z95 * float(np.hypot(bits_error / final["H_yb"], accuracy_error))
-    low = difference - margin
-    high = difference + margin
+    error = float(np.hypot(bits_error / final["H_yb"], accuracy_error))
+    difference = Estimate(share - accuracy, error, n=int(final["n"]))
     epochs = f"from epoch {best['epoch']} to {final['epoch']}"
-    evidence = (
+    changes = (
         f"{epochs} V-information changes by {share:+.1%} of H(Y), accuracy by "
-        f"{accuracy:+.1%} of the items; 95 % interval of the difference {low:+.1%} to "
-        f"{high:+.1%}."
+        f"{accuracy:+.1%} of the items; difference"
     )
     fall = Figure(bits, bits_error, int(final["n"]), int(final["runs"]))
     sensitive = (
@@ -648,7 +640,7 @@ def falls(name: str, curve: pd.DataFrame) -> list[Claim]:
     )
     return [
         less_than(statement, fall, epochs),
-        Claim(sensitive, verdict(low, high), evidence),
+        decided(sensitive, difference, changes, form="+.1%", over="items"),
     ]
 
 

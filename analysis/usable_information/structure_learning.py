@@ -12,16 +12,10 @@ from types import SimpleNamespace
 
 import pandas as pd
 
+from analysis.common.claims import Claim, decided
 from analysis.common.marks import lines, panel_by_panel
 from analysis.common.runs import newest, ordered
-from analysis.common.tables import (
-    Analysis,
-    Claim,
-    Result,
-    difference_claim,
-    level_with,
-    plus_minus_column,
-)
+from analysis.common.tables import Analysis, Result, level_with, plus_minus_column
 from analysis.usable_information._runs import Z95, described
 from infoscope import tracking
 from infoscope.metrics import replicated
@@ -202,9 +196,7 @@ def claims(study: str, runs: pd.DataFrame) -> list[Claim]:
                 loss = -loss
             statement = f"{case}: V-information finds the structure better than {name}."
             if loss.any():
-                claim = difference_claim(
-                    statement, replicated(loss), what, "on average"
-                )
+                claim = decided(statement, replicated(loss), what, "on average")
             else:
                 reason = f"both score the same on each of {len(shared)} data sets."
                 claim = Claim(statement, "not tested", reason)

@@ -12,18 +12,16 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 
+from analysis.common.claims import Claim, decided, with_interval
 from analysis.common.marks import sheet
 from analysis.common.runs import newest, ordered
 from analysis.common.tables import (
     Analysis,
-    Claim,
     Result,
-    difference_claim,
     plus_minus,
     plus_minus_column,
     ranged,
     spread,
-    with_interval,
 )
 from analysis.usable_information._runs import described, over_seeds
 from infoscope import tracking
@@ -214,9 +212,7 @@ def transfers(rows: pd.DataFrame) -> list[Claim]:
         )
         difference = hidden.loc[seeds, reader] - plain.loc[seeds, reader]
         claims.append(
-            difference_claim(
-                statement, replicated(difference.to_numpy()), "difference", "bits"
-            )
+            decided(statement, replicated(difference.to_numpy()), "difference", "bits")
         )
         beginning = f"Features hidden from {against} networks still show"
         claim = shown_to_another(beginning, hidden, reader)
@@ -257,9 +253,7 @@ def shown_to_another(beginning: str, values: pd.DataFrame, family: str) -> Claim
     best = values.drop(columns=family).mean().idxmax()
     difference = values[family] - values[best]
     statement = f"{beginning} {best} more than {family}."
-    return difference_claim(
-        statement, replicated(difference.to_numpy()), "difference", "bits"
-    )
+    return decided(statement, replicated(difference.to_numpy()), "difference", "bits")
 
 
 def draw(figures: pd.DataFrame, study: str, label: str, *paths: Path) -> None:

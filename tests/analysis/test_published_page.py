@@ -7,10 +7,12 @@ import pandas as pd
 import pytest
 
 from analysis import published_page
+from analysis.common.claims import Claim, decided
 from analysis.common.published import published_figures
 from analysis.common.tables import Picture, Result
 from analysis.mi_benchmark import critic_capacity, estimator_choice
 from analysis.report import Section
+from infoscope.estimators.result import Estimate
 from infoscope.tracking.status import Status
 
 MODULES = {"critic-capacity": critic_capacity, "estimator-choice": estimator_choice}
@@ -30,18 +32,28 @@ def contents(tmp_path, monkeypatch):
     work = {"laptop": 2.0, "paper": 5.0}
     monkeypatch.setattr(published_page, "mean_work", lambda name, label: work[label])
     rows = [row | {"runs": 3 if "ours" in row else math.nan} for row in FIGURES]
+    claims = [
+        decided("It falls.", Estimate(-1.0, 0.1, n=3), "change", "bits"),
+        decided("It falls fast.", Estimate(-1.0, 0.1, n=3), "change", below=-2.0),
+        decided("It falls a bit.", Estimate(-1.0, 1.0, n=3), "change", "bits"),
+        Claim("It falls below.", "not tested", "not run."),
+    ]
     result = Result(
-        "t", pd.DataFrame(), pd.DataFrame(), "", against=published_figures("t 2", rows)
+        "t",
+        pd.DataFrame(),
+        pd.DataFrame(),
+        "",
+        claims=claims,
+        against=published_figures("t 2", rows),
     )
     section = Section("critic-capacity", "", [Picture(result)])
-    published_page.save_figures(tmp_path, "critic-capacity", {"laptop": section})
-    verdicts = {"confirmed": 2, "contradicted": 1, "undecided": 4, "not tested": 3}
+    published_page.save(tmp_path, "critic-capacity", {"laptop": section})
     facts = {
         "profile": "laptop",
         "published": True,
         "cells": 10,
+        "seeds": 3,
         "hours": 5.0,
-        "claims": verdicts,
     }
     page = tmp_path / "critic-capacity.md"
     page.write_text(f"<!-- facts: {json.dumps(facts)} -->\n")
@@ -54,8 +66,27 @@ def test_the_finding_counts_what_was_run_compared_and_decided(contents):
     assert finding.startswith("2 published figures were run again in their published")
     assert "in 1 of 2 figures with several runs (0 by chance alone)" in finding
     assert "1 more stand beside runs in another setting; 1 were not run" in finding
-    assert "Of 7 claims that were tested 2 are confirmed (2 in the pub" in finding
-    assert finding.endswith("4 undecided (4); 3 were not tested.")
+    assert "Of 3 claims that were tested 1 are confirmed (1 in the pub" in finding
+    assert finding.endswith("1 undecided (1); 1 were not tested.")
+
+
+def test_claims_are_counted_and_those_that_fail_are_named(contents):
+    """The page counts verdicts by analysis and shows what is contradicted."""
+    ((*_, confirmed, contradicted, undecided, not_tested, runs),) = contents["claims"]
+    assert (confirmed, contradicted, undecided, not_tested, runs) == (1, 1, 1, 1, 3)
+    ((link, claim, evidence),) = contents["contradicted"]
+    assert link == "[critic-capacity](critic-capacity.md)"
+    assert claim == "It falls fast."
+    assert evidence.startswith("change: -1.000 (95 %: -1.196 to -0.804")
+
+
+def test_claims_are_saved_with_the_interval_that_decides(contents, tmp_path):
+    """A claim without a single deciding quantity has no interval."""
+    claims = pd.read_csv(tmp_path / "claims" / "critic-capacity.csv")
+    assert claims.loc[1, ["high", "below"]].tolist() == pytest.approx(
+        [-0.804, -2.0], abs=1e-3
+    )
+    assert claims.loc[3, ["value", "low", "n"]].isna().all()
 
 
 def test_every_figure_has_a_line(contents):

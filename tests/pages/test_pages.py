@@ -10,7 +10,8 @@ import psutil
 import pytest
 
 from analysis import report
-from analysis.common.tables import Claim, Page, Picture, Result, readable
+from analysis.common.claims import Claim
+from analysis.common.tables import Page, Picture, Result, readable
 from infoscope.tracking import parents, runs
 
 pytestmark = pytest.mark.system

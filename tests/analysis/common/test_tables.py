@@ -13,7 +13,6 @@ from analysis.common.published import published
 from analysis.common.tables import Result, level_with, plus_minus, save, summarise
 from infoscope import tracking
 from infoscope.command_line import run_command
-from infoscope.metrics import replicated
 from infoscope.tracking import Profile, Sweep, status
 from infoscope.tracking.sweep import grid
 
@@ -131,17 +130,6 @@ def test_a_table_without_a_figure_has_no_picture(tmp_path):
     saved = save(Result("demo", frame, frame, ""), tmp_path / "demo")
     assert saved.png is saved.pdf is None
     assert {*saved} == {*tmp_path.iterdir()}
-
-
-def test_changes_have_their_intervals_or_the_reason_why_there_are_none():
-    several = replicated(np.array([0.1, 0.2, 0.3]))
-    assert (
-        tables.with_interval(several, "bits")
-        == "+0.200 bits (95 %: -0.048 to +0.448, 3 runs)"
-    )
-    alone = replicated(np.array([0.1]))
-    text = tables.changes_text({"a": alone, "b": several})
-    assert text.startswith("a +0.100 (one run, no interval); b +0.200 (95 %")
 
 
 def test_a_caption_in_latex_is_one_sentence_and_a_spreadsheet_is_given_no_formula(

@@ -20,7 +20,6 @@ from analysis.mi_benchmark._claims import (
     paired_difference,
     ratio_claim,
     relative_error,
-    verdict_below,
 )
 from tests.analysis.pictures import numbers
 
@@ -42,7 +41,6 @@ NAN = math.nan
     ],
 )
 def test_verdict_by_the_interval_over_runs(values, verdict):
-    assert verdict_below(values, 0.2) == verdict
     assert limit_claim("It is small.", values, 0.2, "size").verdict == verdict
 
 
@@ -52,7 +50,8 @@ def test_a_figure_at_its_limit_is_decided_in_5_percent_of_the_cases():
     below 1e-6.
     """
     draws = np.random.default_rng(1).normal(0.2, 0.05, (4000, 3))
-    decided = sum(verdict_below(values, 0.2) != "undecided" for values in draws)
+    claims = [limit_claim("It is small.", values, 0.2, "size") for values in draws]
+    decided = sum(claim.verdict != "undecided" for claim in claims)
     assert 130 < decided < 270
 
 

@@ -1,0 +1,116 @@
+"""Sentences of papers, the measurement that decides each, and intervals in words."""
+
+import math
+from collections.abc import Collection, Mapping
+from typing import NamedTuple
+
+from infoscope.estimators.result import Estimate
+
+# not tested: nothing was run that could tell; undecided: the runs do not tell
+VERDICTS = ("confirmed", "contradicted", "undecided", "not tested")
+
+
+class Claim(NamedTuple):
+    """A sentence of a paper, whether our figures bear it out, and those figures.
+
+    measured: the quantity that decides, where a single one does, in `unit`, with its
+    interval over what `over` names; the sentence holds where it is greater than `above`
+    and less than `below`.
+    """
+
+    statement: str
+    verdict: str  # one of `VERDICTS`
+    evidence: str
+    measured: Estimate | None = None
+    above: float = -math.inf
+    below: float = math.inf
+    unit: str = ""
+    over: str = ""
+
+    def __str__(self) -> str:
+        return (
+            f"Claim: {self.statement.rstrip('.')}: {self.verdict} "
+            f"({self.evidence.rstrip('.')})."
+        )
+
+    @property
+    def row(self) -> tuple[str, str, str]:
+        """Statement, verdict and evidence, as tables show a claim."""
+        return self.statement, self.verdict, self.evidence
+
+
+def decided(
+    statement: str,
+    measured: Estimate,
+    what: str,
+    unit: str = "",
+    form: str = "+.3f",
+    *,
+    above: float = -math.inf,
+    below: float = 0.0,
+    over: str = "runs",
+    more: str = "",
+) -> Claim:
+    """A claim that a quantity lies between two limits, decided by its 95 % interval; by
+    default, that it is negative. more: ends the evidence.
+    """
+    value = "not finite in some run"
+    if math.isfinite(measured.value):
+        value = with_interval(measured, unit, form, over)
+    return Claim(
+        statement,
+        verdict(measured, above, below),
+        f"{what}: {value}{more}.",
+        measured,
+        above,
+        below,
+        unit,
+        over,
+    )
+
+
+def verdict(
+    measured: Estimate, above: float = -math.inf, below: float = math.inf
+) -> str:
+    """Whether a quantity lies between two limits, by its interval; undecided if that
+    contains a limit or is NaN.
+    """
+    if measured.high < above or measured.low > below:
+        return "contradicted"
+    is_above = math.isinf(above) or measured.low > above
+    is_below = math.isinf(below) or measured.high < below
+    return "confirmed" if is_above and is_below else "undecided"
+
+
+def verdict_of_all(verdicts: Collection[str]) -> str:
+    """The verdict on a sentence that holds where all of its parts do."""
+    for verdict in ("contradicted", "undecided", "not tested"):
+        if verdict in verdicts:
+            return verdict
+    return "confirmed"
+
+
+def with_interval(
+    mean: Estimate, unit: str = "", form: str = "+.3f", over: str = "runs"
+) -> str:
+    """A mean over runs, or what else, with its unit and 95 % interval, in words."""
+    if not math.isfinite(mean.value):
+        return "diverged"
+    value = f"{mean.value:{form}} {unit}".rstrip()
+    if not math.isfinite(mean.low):
+        return f"{value} (one run, no interval)"
+    return f"{value} (95 %: {mean.low:{form}} to {mean.high:{form}}, {mean.n:,} {over})"
+
+
+def changes_text(
+    changes: Mapping[str, Estimate], unit: str = "", form: str = "+.3f"
+) -> str:
+    """Changes by name with their unit and 95 % intervals over runs, in words."""
+    if all(change.n == 1 for change in changes.values()):
+        values = [f"{name} {change.value:{form}}" for name, change in changes.items()]
+        text = f"{', '.join(values)} {unit}".rstrip()
+        return f"{text} (one run each, no interval)"
+    return "; ".join(
+        f"{name} {with_interval(change, unit, form)}"
+        for name, change in changes.items()
+    )
