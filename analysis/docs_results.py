@@ -19,6 +19,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import click
+import pandas as pd
 
 from analysis import published_page
 from analysis.common.tables import Result, file_name, render, write_csv
@@ -42,6 +43,8 @@ FOLDER = Path("docs") / "results"
 UNTRIED = "smoke"  # a profile that only tries whether things run
 HEADING = "## Profile "
 IN_PART = "Run in part: "
+FEW = 3  # rows of a table that is shown as it is
+EMPTY = ("", "-")  # cells
 MAX_PAGE_ROWS = 100  # of a table; a longer one is a CSV file beside the page
 HOURS = (
     "Run: the setting, as given to make (PROFILE=, SET=): paper is the published one, "
@@ -86,7 +89,9 @@ def main(arguments: SimpleNamespace) -> int:
             published_page.save(FOLDER, name, sections)
     shown = published_page.contents(FOLDER, modules)
     if shown:
-        text = render("published.jinja", made=MADE, table=table, **shown)
+        text = render(
+            "published.jinja", made=MADE, table=table, short_table=short_table, **shown
+        )
         print(write(FOLDER / "published.md", text))
     lines = index(modules, shown.get("finding", ""))
     print(write(FOLDER / "index.md", "\n".join(lines)))
@@ -168,6 +173,7 @@ def page(module: ModuleType, sections: Mapping[str, Section]) -> str:
         ],
         escaped=escaped,
         table=table,
+        short_table=short_table,
     )
 
 
@@ -247,6 +253,20 @@ def table(header: Iterable[str], rows: Iterable[Sequence[object]]) -> str:
             cells.append(cell if is_link else escaped(str(cell)))
         lines.append(f"| {' | '.join(cells)} |\n")
     return "".join(lines)
+
+
+def short_table(header: Iterable[str], rows: Iterable[Sequence[object]]) -> str:
+    """A table in Markdown; columns with the same cell in every row are a line above it."""
+    frame = pd.DataFrame([list(row) for row in rows], columns=list(header))
+    is_common = (frame.nunique() == 1).to_numpy()
+    if len(frame) < FEW or is_common.all():
+        return table(frame.columns, frame.to_numpy())
+    parts = []
+    for title, value in frame.loc[0, is_common].items():
+        parts.append(f"{title} {'none' if value in EMPTY else value}")
+    line = escaped(f"In every row: {'; '.join(parts)}.") + "\n\n" if parts else ""
+    varying = frame.loc[:, ~is_common]
+    return line + table(varying.columns, varying.to_numpy())
 
 
 def escaped(text: str) -> str:

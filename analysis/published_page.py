@@ -96,8 +96,9 @@ def save(folder: Path, name: str, sections: dict[str, Section]) -> None:
         claims.append(pd.DataFrame(rows).assign(profile=profile))
     for kind, parts in (("published", figures), ("claims", claims)):
         table = pd.concat([pd.DataFrame(), *parts], ignore_index=True)
+        path = folder / kind / f"{name}.csv"
+        path.unlink(missing_ok=True)
         if not table.empty:
-            path = folder / kind / f"{name}.csv"
             path.parent.mkdir(exist_ok=True)
             table.to_csv(path, index=False, float_format="%.6g")
 

@@ -205,3 +205,18 @@ def test_text_of_a_store_is_no_markup(store):
     )
     run_command(docs_results.COMMAND, ["known-laws"])
     assert "a&lt;b&gt;\\|c" in (store / "known-laws.md").read_text()
+
+
+@pytest.mark.parametrize(
+    "rows, line, titles",
+    [
+        ([("a", 3, "-"), ("b", 3, "-"), ("c", 3, "-")], "runs 3; paper none.", "| x |"),
+        ([("a", 3, "-"), ("b", 3, "-")], "", "| x | runs | paper |"),
+        ([("a", 1, "-"), ("b", 2, "1"), ("c", 3, "-")], "", "| x | runs | paper |"),
+        ([("a", 1, "-")] * 3, "", "| x | runs | paper |"),
+    ],
+)
+def test_what_all_rows_have_in_common_is_said_once(rows, line, titles):
+    text = docs_results.short_table(["x", "runs", "paper"], rows)
+    beginning = f"In every row: {line}\n\n" if line else ""
+    assert text.startswith(f"{beginning}{titles}\n")

@@ -1,6 +1,4 @@
-"""The paired differences of both precisions on made-up runs, and the verdicts in both
-directions.
-"""
+"""The paired differences of both precisions on made-up runs."""
 
 import numpy as np
 import pytest
@@ -16,23 +14,30 @@ BF16 = crossed(**STUDY, precision="bf16")
 BOTH = crossed(**STUDY, precision="float32") + BF16
 
 
-def lower(by):
-    """Estimates that scatter over seeds by 0.1 bits, lower by so many bits with bf16."""
-    return lambda cell, bits: (
-        bits - 0.1 * cell["seed"] - by * (cell["precision"] == "bf16"),
-        0.01,
-    )
+def lower(by, in_turn=False):
+    """Estimates that scatter over seeds by 0.1 bits, lower by so many bits with bf16;
+    in_turn: higher at every second seed.
+    """
+
+    def estimate(cell, bits):
+        is_higher = in_turn and cell["seed"] % 2
+        change = by if is_higher else -by
+        mean = bits - 0.1 * cell["seed"] + change * (cell["precision"] == "bf16")
+        return mean, 0.01
+
+    return estimate
 
 
-@pytest.mark.parametrize("by, verdict", [(0.01, "confirmed"), (0.5, "contradicted")])
-def test_differences_are_paired_by_seed(judge, by, verdict):
-    """A shift beyond the scatter is found."""
-    (result,), verdicts = judge(ANALYSIS, BOTH, lower(by))
-    assert np.allclose(
-        result.figures["second_half_mean_bits_difference"], -by, atol=0.01
-    )
+@pytest.mark.parametrize("in_turn, count", [(False, 2), (True, 0)])
+def test_differences_are_paired_by_seed(made_up, in_turn, count):
+    """A shift is found if all seeds have it."""
+    (result,) = analysed(ANALYSIS, made_up(BOTH, lower(0.5, in_turn)))
+    beginning = f"Of 2 MSEs products of bfloat16 change {count} significantly"
+    assert result.finding.startswith(beginning)
     assert list(result.figures["runs"]) == [4, 4]
-    assert set(verdicts.values()) == {verdict}
+    if not in_turn:
+        change = result.figures["second_half_mean_bits_difference"]
+        assert np.allclose(change, -0.5, atol=0.01)
 
 
 def test_runs_that_diverged_are_counted(made_up):
