@@ -29,7 +29,6 @@ from infoscope.estimators import (
     independence,
     knn,
     normalised,
-    npeet,
     uncertainty,
 )
 from infoscope.metrics import (
@@ -92,7 +91,6 @@ OF_NUMBERS = {
     "independence_test given": lambda x, y: (
         independence.independence_test(x, y, beside(x)).observed
     ),
-    "npeet.mi": npeet.mi,
     "pid.gaussian": lambda x, y: tuple(
         pid.gaussian_from_arrays(x, beside(x), y, blocks=8)
     )[:4],

@@ -14,7 +14,7 @@ draw = np.random.default_rng(6)
 x = draw.normal(size=(2000, 1))
 y = 0.93 * x + math.sqrt(1 - 0.93**2) * draw.normal(size=(2000, 1))
 by_unit = {
-    unit: float(npeet.mi(unit * x, unit * y, k=5, base=math.e, compat=True))
+    unit: float(npeet.mi(unit * x, unit * y, k=5, base=math.e))
     for unit in (1, 1e3, 1e-10, 1e-12)
 }
 print(

@@ -14,11 +14,7 @@ rng = np.random.default_rng(0)
 labels = rng.integers(0, 10, 1500)
 z = 2.0 * rng.normal(size=(10, 4))[labels] + rng.normal(size=(1500, 4))
 as_numbers = [
-    float(
-        npeet.mi(
-            z, scale * labels[:, None].astype(float), k=5, base=math.e, compat=True
-        )
-    )
+    float(npeet.mi(z, scale * labels[:, None].astype(float), k=5, base=math.e))
     for scale in (0.01, 1, 100)
 ]
 as_labels = [

@@ -19,12 +19,9 @@ as_number = {"y": y[:, None].astype(float), "d": d[:, None].astype(float)}
 
 
 def by_chain(first, second):
-    marginal = npeet.mi(z, as_number[first], k=7, base=math.e, compat=True)
+    marginal = npeet.mi(z, as_number[first], k=7, base=math.e)
     return float(
-        marginal
-        + npeet.mi(
-            z, as_number[second], as_number[first], k=7, base=math.e, compat=True
-        )
+        marginal + npeet.mi(z, as_number[second], as_number[first], k=7, base=math.e)
     )
 
 

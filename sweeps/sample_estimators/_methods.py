@@ -157,7 +157,7 @@ def _formula(method: str, x: NDArray, y: NDArray) -> Estimate:
     with warnings.catch_warnings():
         # about labels treated as numbers, as intended here
         warnings.simplefilter("ignore")
-        value = float(formula(x, y, k=K, base=np.e, compat=True))
+        value = float(formula(x, y, k=K, base=np.e))
     return Estimate(value, math.nan, n=len(x), method=method, notes=(NO_ERROR,))
 
 

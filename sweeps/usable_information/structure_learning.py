@@ -242,9 +242,7 @@ def log_kernels(values: np.ndarray) -> np.ndarray:
 METHODS: dict[str, Callable[..., np.ndarray]] = {
     "v-information": usable,
     "knn": symmetric(lambda x, y: float(knn.mutual_information(x, y, k=K))),
-    "as-numbers": symmetric(
-        lambda x, y: float(npeet.mi(x, y, k=K, base=np.e, compat=True))
-    ),
+    "as-numbers": symmetric(lambda x, y: float(npeet.mi(x, y, k=K, base=np.e))),
     "partitioning": symmetric(partitioned),
     "kernel-density": symmetric(by_kernel),
 }

@@ -5,7 +5,7 @@ import pytest
 from pytest import approx
 from scipy.special import digamma, entr
 
-from infoscope.estimators import discrete, estimate, npeet, uncertainty
+from infoscope.estimators import discrete, estimate, uncertainty
 from infoscope.estimators.columns import Discrete
 from infoscope.estimators.knn.estimators import (
     conditional_mutual_information,
@@ -68,7 +68,6 @@ COIN = draws().integers(0, 2, 1000)
         lambda: conditional_mutual_information(COIN, COIN[::-1], Discrete(IDS)),
         lambda: total_correlation([Discrete(IDS), COIN]),
         lambda: uncertainty.subsample(Discrete(IDS), COIN),
-        lambda: npeet.entropyd(IDS),
         lambda: estimate(Discrete(IDS), COIN, "plug-in"),
     ],
 )

@@ -249,7 +249,7 @@ def test_labels_as_numbers_is_the_estimate_of_npeet(case, report):
     blocks, y, d = case
     numbers_y = y[:, None].astype(float)
     numbers_d = d[:, None].astype(float)
-    bits = npeet.cmi(blocks["z_y"], numbers_y, numbers_d, 5, compat=True)
+    bits = npeet.mi(blocks["z_y"], numbers_y, numbers_d, 5)
     estimate = report.figures["labels-as-numbers"]["I(z_y;Y|D)"]
     assert estimate.value == approx(bits * BIT, abs=0.01)
     assert np.isnan(estimate.standard_error)

@@ -140,10 +140,10 @@ def test_formulas_get_their_usual_settings():
     generator = default_rng(0)
     x, y = law.sample(300, generator)
     estimated = estimate_by("micd", law, (x, y), generator)
-    assert float(estimated) == approx(npeet.micd(x, y, k=5, base=np.e, compat=True))
+    assert float(estimated) == approx(npeet.micd(x, y, k=5, base=np.e))
     assert math.isnan(estimated.low)
     estimated = estimate_by("labels-as-numbers", law, (x, y), generator)
-    assert float(estimated) == approx(npeet.mi(x, y, k=5, base=np.e, compat=True))
+    assert float(estimated) == approx(npeet.mi(x, y, k=5, base=np.e))
 
 
 def test_what_is_refused_is_counted_with_its_reason(monkeypatch):

@@ -5,7 +5,7 @@ result       Estimate: a number with its error, interval, unit, n, method and no
 variables    Continuous, Discrete, Angle: column types
 neural       critics, variational bounds, training, held-out estimates, exact critics
 knn          nearest neighbours: entropy, (conditional) mutual information, total correlation, co-information
-npeet        the same under the names of NPEET, in bits
+npeet        what NPEET returns, to compare with, in bits
 discrete     entropies of categories from counts
 classifier   cross_fit: a decomposition of information from calibrated classifiers
 families     predictive families

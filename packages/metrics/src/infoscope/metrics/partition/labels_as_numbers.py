@@ -47,7 +47,6 @@ def numbers_route(
             codes.get(term.given),
             k,
             np.e,
-            compat=True,
             generator=generator,
         )
         route[term] = Estimate(
