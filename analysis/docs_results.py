@@ -19,7 +19,6 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import click
-import pandas as pd
 
 from analysis import published_page
 from analysis.common.tables import Result, file_name, render, write_csv
@@ -257,16 +256,22 @@ def table(header: Iterable[str], rows: Iterable[Sequence[object]]) -> str:
 
 def short_table(header: Iterable[str], rows: Iterable[Sequence[object]]) -> str:
     """A table in Markdown; columns with the same cell in every row are a line above it."""
-    frame = pd.DataFrame([list(row) for row in rows], columns=list(header))
-    is_common = (frame.nunique() == 1).to_numpy()
-    if len(frame) < FEW or is_common.all():
-        return table(frame.columns, frame.to_numpy())
-    parts = []
-    for title, value in frame.loc[0, is_common].items():
-        parts.append(f"{title} {'none' if value in EMPTY else value}")
-    line = escaped(f"In every row: {'; '.join(parts)}.") + "\n\n" if parts else ""
-    varying = frame.loc[:, ~is_common]
-    return line + table(varying.columns, varying.to_numpy())
+    titles = list(header)
+    cells = [list(row) for row in rows]
+    common = []
+    varying = []
+    for place, title in enumerate(titles):
+        texts = {str(row[place]) for row in cells}
+        if len(texts) == 1 and len(cells) >= FEW:
+            (text,) = texts
+            common.append(f"{title}: {'none' if text in EMPTY else text}")
+        else:
+            varying.append(place)
+    if not (common and varying):
+        return table(titles, cells)
+    line = escaped(f"In every row: {'; '.join(common)}.")
+    shorter = [[row[place] for place in varying] for row in cells]
+    return f"{line}\n\n{table([titles[place] for place in varying], shorter)}"
 
 
 def escaped(text: str) -> str:

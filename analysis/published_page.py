@@ -34,9 +34,13 @@ WORKS = {
     "sample_estimators": "Estimates from samples (ours)",
 }
 DECIDED = ("confirmed", "contradicted")
-COLUMNS = ["work", "analysis", "setting", "profile", "runs", "verdict", "claim"]
+CLAIM = [
+    "claim", "verdict", "evidence", "value", "low", "high", "above", "below", "unit", "n",
+    "over", "ours", "profile",
+]  # fmt: skip
 ROUNDING = 1e-6  # of the numbers in a CSV file
-PUBLISHED = "published"  # a setting
+# settings: as published; at its first true values only; with other data or training
+PUBLISHED, IN_PART, OTHER = "published", "published, in part", "other"
 FULL = "paper"  # the published setting, or all of it where nothing is published
 # of a profile, on its page, for the pages that list all
 FACTS = re.compile(r"^<!-- facts: (.*) -->$", re.M)
@@ -47,18 +51,19 @@ class Link(str):
 
 
 def facts(profile: str, part: Section, runs: pd.DataFrame) -> dict:
-    """Cells and seeds of a profile, whether they have the published setting, and the
-    hours in which they ran.
-    """
+    """Cells and seeds of a profile, its setting, and the hours in which they ran."""
     results = [picture.result for picture in part.pictures]
     is_unlike = any(UNLIKE in note for result in results for note in result.notes)
     for result in results:
         if result.against is not None:
             is_unlike |= (result.against["unlike"] != "").any()
+    setting = PUBLISHED if profile == FULL else IN_PART
+    if is_unlike or not profile.startswith(FULL):
+        setting = OTHER
     seeds = runs["seed"].nunique() if "seed" in runs else 0
     return {
         "profile": profile,
-        "published": profile.startswith(FULL) and not bool(is_unlike),
+        "setting": setting,
         "cells": len(runs),
         "seeds": seeds,
         "hours": round(hours(runs), 2),
@@ -93,7 +98,7 @@ def save(folder: Path, name: str, sections: dict[str, Section]) -> None:
             if picture.result.against is not None:
                 figures.append(picture.result.against.assign(profile=profile))
         rows = [_claim_row(claim) for claim in section.claims]
-        claims.append(pd.DataFrame(rows).assign(profile=profile))
+        claims.append(pd.DataFrame(rows, columns=CLAIM).assign(profile=profile))
     for kind, parts in (("published", figures), ("claims", claims)):
         table = pd.concat([pd.DataFrame(), *parts], ignore_index=True)
         path = folder / kind / f"{name}.csv"
@@ -105,7 +110,12 @@ def save(folder: Path, name: str, sections: dict[str, Section]) -> None:
 
 def _claim_row(claim: Claim) -> dict[str, object]:
     """A claim with the quantity that decides it, if one does, as a row of a table."""
-    row: dict[str, object] = dict(zip(("claim", "verdict", "evidence"), claim.row))
+    row: dict[str, object] = {
+        "claim": claim.statement,
+        "verdict": claim.verdict,
+        "evidence": claim.evidence,
+        "ours": claim.is_ours,
+    }
     if claim.measured is not None:
         row |= {
             "value": claim.measured.value,
@@ -113,7 +123,7 @@ def _claim_row(claim: Claim) -> dict[str, object]:
             "high": claim.measured.high,
             "above": claim.above,
             "below": claim.below,
-            "unit": claim.unit,
+            "unit": claim.measured.unit,
             "n": claim.measured.n,
             "over": claim.over,
         }
@@ -157,8 +167,9 @@ def contents(folder: Path, modules: dict[str, ModuleType]) -> dict[str, Any]:
     figures["part"] = deviation(figures)
     on_pages = {name: facts_on(folder / f"{name}.md") for name in modules}
     claims = _claims(folder, modules, on_pages)
-    is_contradicted = claims["verdict"] == "contradicted"
-    is_contradicted &= claims["setting"] == PUBLISHED
+    of_papers = claims[~claims["ours"]]
+    is_contradicted = of_papers["verdict"] == "contradicted"
+    is_contradicted &= of_papers["setting"] != OTHER
     sources = []
     tables = {}
     for names, part in figures.groupby(["analysis", "profile", "source"], sort=False):
@@ -169,13 +180,14 @@ def contents(folder: Path, modules: dict[str, ModuleType]) -> dict[str, Any]:
     for name, module in modules.items():
         experiments.setdefault(module.ANALYSIS.experiment, on_pages[name])
     return {
-        "finding": finding(figures, claims),
+        "finding": finding(figures, of_papers),
         "sources": sources,
         "verdicts": list(VERDICTS),
-        "claims": list(_claims_by_analysis(claims)),
-        "contradicted": _linked(claims[is_contradicted], ["claim", "evidence"]),
+        "claims": list(_claims_by_analysis(of_papers)),
+        "contradicted": _linked(of_papers[is_contradicted], ["claim", "evidence"]),
+        "by_chance": f"{LEVEL * (of_papers['verdict'] != 'not tested').sum():.0f}",
         "every_claim": {
-            work: _linked(part, ["verdict", "claim", "evidence"])
+            work: _linked(part, ["whose", "verdict", "claim", "evidence"])
             for work, part in claims.groupby("work", sort=False)
         },
         "missing": list(_missing_rows(experiments)),
@@ -216,19 +228,21 @@ def finding(figures: pd.DataFrame, claims: pd.DataFrame) -> str:
 
 
 def _claims_text(claims: pd.DataFrame) -> str:
-    """How many claims hold, in words: of all, and of those in the published setting."""
-    is_published = claims["setting"] == PUBLISHED
+    """How many claims hold, in words: of all, and of those in the published setting or
+    a part of it.
+    """
+    is_other = claims["setting"] == OTHER
     counts = Counter(claims["verdict"])
-    published = Counter(claims.loc[is_published, "verdict"])
+    published = Counter(claims.loc[~is_other, "verdict"])
     confirmed, contradicted, undecided, not_tested = (
         counts[verdict] for verdict in VERDICTS
     )
     return (
-        f"Of {confirmed + contradicted + undecided} claims that were tested "
+        f"Of {confirmed + contradicted + undecided} claims of papers that were tested "
         f"{confirmed} are confirmed ({published['confirmed']} in the published "
-        f"setting), {contradicted} contradicted ({published['contradicted']}) and "
-        f"{undecided} undecided ({published['undecided']}); {not_tested} were not "
-        "tested."
+        f"setting or its first true values), {contradicted} contradicted "
+        f"({published['contradicted']}) and {undecided} undecided "
+        f"({published['undecided']}); {not_tested} were not tested."
     )
 
 
@@ -259,23 +273,26 @@ def _claims(
     """The claims of every analysis under the profile that decides most, with its
     setting and runs (seeds).
     """
-    parts = [pd.DataFrame(columns=COLUMNS)]
+    parts = [pd.DataFrame(columns=[*CLAIM, "work", "analysis", "setting", "runs"])]
     for name, module in modules.items():
         claims = _saved(folder, "claims", name)
-        if claims.empty:
+        if claims.empty or not on_pages[name]:
             continue
         is_decided = claims["verdict"].isin(DECIDED)
         profile = is_decided.groupby(claims["profile"], sort=False).sum().idxmax()
-        facts = {part["profile"]: part for part in on_pages[name]}.get(profile, {})
+        by_profile = {part["profile"]: part for part in on_pages[name]}
+        facts_of = by_profile.get(profile, {})
         parts.append(
             claims[claims["profile"] == profile].assign(
                 work=WORKS[module.__name__.split(".")[1]],
                 analysis=name,
-                setting=PUBLISHED if facts.get("published") else "other",
-                runs=facts.get("seeds") or "-",
+                setting=facts_of.get("setting", OTHER),
+                runs=facts_of.get("seeds") or "-",
             )
         )
-    return pd.concat(parts, ignore_index=True)
+    claims = pd.concat(parts, ignore_index=True)
+    claims["ours"] = claims["ours"].astype(bool)
+    return claims.assign(whose=np.where(claims["ours"], "ours", "paper"))
 
 
 def _claims_by_analysis(claims: pd.DataFrame) -> Iterator[list[object]]:

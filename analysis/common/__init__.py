@@ -1,6 +1,7 @@
 """What the tables and figures share.
 
-tables    the command line of an analysis, its tables, claims and files
+tables    the command line of an analysis, its tables and files
+claims    sentences of papers, what decides them, intervals in words
 figures   curves and bars by panel
 marks     a colour and a marker for every name
 runs      which runs a table shows

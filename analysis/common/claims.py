@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 from infoscope.estimators.result import Estimate
@@ -13,9 +14,9 @@ VERDICTS = ("confirmed", "contradicted", "undecided", "not tested")
 class Claim(NamedTuple):
     """A sentence of a paper, whether our figures bear it out, and those figures.
 
-    measured: the quantity that decides, where a single one does, in `unit`, with its
-    interval over what `over` names; the sentence holds where it is greater than `above`
-    and less than `below`.
+    measured: the quantity that decides, where a single one does, with its interval over
+    what `over` names; the sentence holds where it is greater than `above` and less than
+    `below`. is_ours: a check of ours, which no paper makes.
     """
 
     statement: str
@@ -24,8 +25,8 @@ class Claim(NamedTuple):
     measured: Estimate | None = None
     above: float = -math.inf
     below: float = math.inf
-    unit: str = ""
     over: str = ""
+    is_ours: bool = False
 
     def __str__(self) -> str:
         return (
@@ -36,7 +37,8 @@ class Claim(NamedTuple):
     @property
     def row(self) -> tuple[str, str, str]:
         """Statement, verdict and evidence, as tables show a claim."""
-        return self.statement, self.verdict, self.evidence
+        statement = f"{self.statement} (ours)" if self.is_ours else self.statement
+        return statement, self.verdict, self.evidence
 
 
 def decided(
@@ -47,26 +49,39 @@ def decided(
     form: str = "+.3f",
     *,
     above: float = -math.inf,
-    below: float = 0.0,
+    below: float = math.inf,
     over: str = "runs",
     more: str = "",
 ) -> Claim:
-    """A claim that a quantity lies between two limits, decided by its 95 % interval; by
-    default, that it is negative. more: ends the evidence.
+    """A claim that a quantity lies between two limits, decided by its 95 % interval; a
+    finite one without interval tests nothing. more: ends the evidence.
     """
-    value = "not finite in some run"
+    judged = verdict(measured, above, below)
+    value = "not finite, or not run, in some runs"
     if math.isfinite(measured.value):
         value = with_interval(measured, unit, form, over)
+        judged = judged if math.isfinite(measured.low) else "not tested"
     return Claim(
         statement,
-        verdict(measured, above, below),
+        judged,
         f"{what}: {value}{more}.",
-        measured,
+        replace(measured, unit=unit),
         above,
         below,
-        unit,
         over,
     )
+
+
+def negative(
+    statement: str,
+    difference: Estimate,
+    what: str,
+    unit: str,
+    over: str = "runs",
+    more: str = "",
+) -> Claim:
+    """A claim that a difference is negative, decided by its 95 % interval."""
+    return decided(statement, difference, what, unit, below=0.0, over=over, more=more)
 
 
 def verdict(
@@ -75,6 +90,8 @@ def verdict(
     """Whether a quantity lies between two limits, by its interval; undecided if that
     contains a limit or is NaN.
     """
+    if math.isnan(measured.low) or math.isnan(measured.high):
+        return "undecided"
     if measured.high < above or measured.low > below:
         return "contradicted"
     is_above = math.isinf(above) or measured.low > above
@@ -84,9 +101,9 @@ def verdict(
 
 def verdict_of_all(verdicts: Collection[str]) -> str:
     """The verdict on a sentence that holds where all of its parts do."""
-    for verdict in ("contradicted", "undecided", "not tested"):
-        if verdict in verdicts:
-            return verdict
+    for worst in ("contradicted", "undecided", "not tested"):
+        if worst in verdicts:
+            return worst
     return "confirmed"
 
 
@@ -98,7 +115,8 @@ def with_interval(
         return "diverged"
     value = f"{mean.value:{form}} {unit}".rstrip()
     if not math.isfinite(mean.low):
-        return f"{value} (one run, no interval)"
+        number = "one run" if over == "runs" else f"n = {mean.n}"
+        return f"{value} ({number}, no interval)"
     return f"{value} (95 %: {mean.low:{form}} to {mean.high:{form}}, {mean.n:,} {over})"
 
 

@@ -203,13 +203,11 @@ def claims(figures: pd.DataFrame) -> list[Claim]:
         has_fallen = rows["exact"] < NOTHING
         verdict = "confirmed" if (has_fallen == falls).all() else "contradicted"
         values = ", ".join(
-            f"{row.exact:.3f} (K = {row.factors})" for row in rows.itertuples()
+            f"{row.exact:.3f} (K = {row.factors}, printed {row.printed:.3f})"
+            for row in rows.itertuples()
         )
-        return [
-            Claim(
-                statement, verdict, f"exact limit of alpha to infinity, bits: {values}."
-            )
-        ]
+        evidence = f"exact {SCORES[score]} for alpha to infinity, bits: {values}."
+        return [Claim(statement, verdict, evidence)]
 
     return [
         *claim(
@@ -291,9 +289,8 @@ def agreement(runs: pd.DataFrame, words: list[str]) -> Result:
     statement = (
         "Monte Carlo estimates by exact log-marginals agree with the closed forms."
     )
-    return Result(
-        "agreement", figures, text, caption, None, [Claim(statement, verdict, evidence)]
-    )
+    claim = Claim(statement, verdict, evidence, is_ours=True)
+    return Result("agreement", figures, text, caption, None, [claim])
 
 
 def decomposition(runs: pd.DataFrame, words: list[str]) -> Result:
@@ -357,7 +354,7 @@ def decomposition(runs: pd.DataFrame, words: list[str]) -> Result:
         text,
         caption,
         None,
-        [Claim(statement, verdict, evidence)],
+        [Claim(statement, verdict, evidence, is_ours=True)],
     )
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.common.claims import Claim, decided, verdict_of_all
+from analysis.common.claims import Claim, decided, negative, verdict_of_all
 from analysis.common.marks import ORANGE, panel_by_panel, sheet
 from analysis.common.published import published, published_figures
 from analysis.common.runs import latest, ordered
@@ -167,19 +167,21 @@ def claims_of_scores(runs: pd.DataFrame) -> list[Claim]:
         return []
     gap = replicated((runs["unibound"] - runs["mig"]).to_numpy())
     claims = [
-        decided("UniBound is at most MIG.", gap, "UniBound - MIG", UNIT),
+        decided(
+            "UniBound is at most MIG.", gap, "UniBound - MIG", UNIT, "+.2g", below=0.0
+        ),
         trend(runs),
     ]
     mig = versus(runs, "factor-vae", "mig")
     if mig is not None:
         statement = "MIG puts FactorVAE above the other models."
         claims.append(
-            decided(statement, mig, "MIG of the others (mean) - FactorVAE", UNIT)
+            negative(statement, mig, "MIG of the others (mean) - FactorVAE", UNIT)
         )
         unibound = versus(runs, "factor-vae", "unibound", sign=-1.0)
         statement = "UniBound puts FactorVAE below the other models."
         claims.append(
-            decided(
+            negative(
                 statement, unibound, "UniBound of FactorVAE - the others (mean)", UNIT
             )
         )
@@ -207,7 +209,6 @@ def trend(runs: pd.DataFrame) -> Claim:
         "rank correlation",
         form="+.2f",
         above=0.5,
-        below=math.inf,
         over="trainings",
         more=", taken for similar above 0.5",
     )
@@ -325,13 +326,13 @@ def claims_of_bounds(runs: pd.DataFrame) -> list[Claim]:
     if redundant is not None:
         what = "lower bound of R of the others (mean) - FactorVAE"
         statement = "FactorVAE encodes factors more redundantly than the others."
-        claims.append(decided(statement, redundant, what, UNIT))
+        claims.append(negative(statement, redundant, what, UNIT))
     for term, word in (("unique", "uniqueness"), ("synergistic", "synergy")):
         improved = versus(runs, "beta-tcvae", f"{term}_low", other="beta-vae")
         if improved is not None:
             what = f"lower bound of {TERMS[term]} of beta-VAE - beta-TCVAE"
             claims.append(
-                decided(
+                negative(
                     f"Beta-TCVAE has more {word} than beta-VAE.", improved, what, UNIT
                 )
             )

@@ -10,9 +10,10 @@ ORACLE = [
 ]
 # figures that do not vary over seeds
 CONSTANT = (*ORACLE, "decodable_bits", "decodable_bits_error")
-TRUTHS = {"nominal": "true_bits", "decodable": "decodable_bits"}
+NOMINAL = "nominal"  # the truth that the paper scores against
+TRUTHS = {NOMINAL: "true_bits", "decodable": "decodable_bits"}
 # the error against each truth
-SCORES = {"nominal": "mse_bits2", "decodable": "decodable_mse_bits2"}
+SCORES = {NOMINAL: "mse_bits2", "decodable": "decodable_mse_bits2"}
 # reports NWJ's formula at the log density ratio: 1/e nat (0.53 bits) too low even there
 OFF_BY_DEFINITION = "js"
 # relative error up to which an estimate is called reliable; the paper gives no number

@@ -20,7 +20,12 @@ from analysis.mi_benchmark._benchmark import (
     spread_estimators,
 )
 from analysis.mi_benchmark._captions import CURVES_ONLY, DECODED, PUBLISHED, least_error
-from analysis.mi_benchmark._claims import every_claim, ratio_claim, relative_error
+from analysis.mi_benchmark._claims import (
+    against,
+    every_claim,
+    ratio_claim,
+    relative_error,
+)
 from analysis.mi_benchmark._terms import (
     FIELD_TITLES,
     GROUP,
@@ -221,7 +226,7 @@ def unstructured_claims(place: str, rows: pd.DataFrame) -> list[Claim]:
                 ("true_bits",),
                 1.1,
             )
-            claims.append(claim)
+            claims += against(truth, [claim])
     return claims
 
 

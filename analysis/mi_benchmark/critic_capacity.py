@@ -212,7 +212,7 @@ def correlations(runs: pd.DataFrame, comparable: bool) -> list[Claim]:
                 f"{of_theirs[domain]:+.2f}"
             )
         what = "correlation of depth and -MSE"
-        claims.append(decided(statement, r, what, form="+.2f", more=more))
+        claims.append(decided(statement, r, what, form="+.2f", below=0.0, more=more))
     return claims
 
 

@@ -10,7 +10,12 @@ from analysis.common.figures import draw_second_half, drawing
 from analysis.common.tables import Analysis, Result
 from analysis.mi_benchmark._benchmark import Benchmark, Evidence, figures_text
 from analysis.mi_benchmark._captions import CURVES_ONLY, DECODED, PUBLISHED, least_error
-from analysis.mi_benchmark._claims import every_claim, limit_claim, relative_error
+from analysis.mi_benchmark._claims import (
+    against,
+    every_claim,
+    limit_claim,
+    relative_error,
+)
 from analysis.mi_benchmark._terms import (
     GROUP,
     NOT_DECODED,
@@ -76,27 +81,22 @@ def claims(rows: pd.DataFrame) -> list[Claim]:
         scored = judged.dropna(subset=column)
         if scored.empty:
             statement = f"All estimators and critics work well, against the {truth} MI."
-            claims.append(Claim(statement, "not tested", NOT_DECODED))
+            claims += against(truth, [Claim(statement, "not tested", NOT_DECODED)])
             continue
         relative = relative_error(scored, ESTIMATE, column)
         scored = scored.assign(
             relative=relative, ratio=scored[ESTIMATE] / scored[column]
         )
+        of_truth = []
         for pool, part in scored.groupby("pool", sort=False):
             statement = (
                 f"All estimators and critics work well for {pool}, against the "
                 f"{truth} MI."
             )
-            claims.append(
-                every_claim(
-                    statement,
-                    part,
-                    ["critic", "bound", "true_bits"],
-                    "relative",
-                    REASONABLE,
-                )
-            )
-        claims += same_estimate_claims(truth, scored)
+            cell = ["critic", "bound", "true_bits"]
+            claim = every_claim(statement, part, cell, "relative", REASONABLE)
+            of_truth.append(claim)
+        claims += against(truth, of_truth + same_estimate_claims(truth, scored))
     return claims
 
 

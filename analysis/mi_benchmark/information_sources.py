@@ -20,6 +20,7 @@ from analysis.mi_benchmark._captions import (
     setting_differences,
 )
 from analysis.mi_benchmark._claims import (
+    against,
     by_data_set,
     factor_claim,
     over_runs,
@@ -27,6 +28,7 @@ from analysis.mi_benchmark._claims import (
 )
 from analysis.mi_benchmark._terms import (
     GROUP,
+    NOMINAL,
     NOT_DECODED,
     OFF_BY_DEFINITION,
     REASONABLE,
@@ -181,13 +183,17 @@ def claims(rows: pd.DataFrame) -> list[Claim]:
                 domain: typical_error(members, column)
                 for domain, members in part.groupby("domain", sort=False)
             }
+            of_truth = []
             for domain in errors:
-                is_repeated = domain == "gaussian" and truth == "decodable"
+                is_repeated = domain == "gaussian" and truth != NOMINAL
                 if domain in MAX_RELIABLE and not is_repeated:
-                    claims.append(threshold_claim(panel, domain, truth, errors[domain]))
+                    claim = threshold_claim(panel, domain, truth, errors[domain])
+                    of_truth.append(claim)
             for domain in ("images", "text"):
                 if domain in errors:
-                    claims.append(gaussian_comparison(panel, domain, truth, errors))
+                    claim = gaussian_comparison(panel, domain, truth, errors)
+                    of_truth.append(claim)
+            claims += against(truth, of_truth)
     return claims
 
 
@@ -213,7 +219,7 @@ def threshold_claim(panel: str, domain: str, truth: str, errors: pd.DataFrame) -
         infinite = np.isinf(by_seed).sum()
         if infinite:
             text = f"not finite in {infinite} of {len(by_seed)} runs"
-        texts.append(f"{number}: {text}")
+        texts.append(f"{text} at {number}")
         if up_to / 2 < number < 2 * up_to:
             continue
         expected[number] = "confirmed" if number < up_to else "contradicted"
@@ -221,7 +227,7 @@ def threshold_claim(panel: str, domain: str, truth: str, errors: pd.DataFrame) -
         if verdicts[number] not in (expected[number], "undecided"):
             quality = "reliable" if number > up_to else "unreliable"
             unexpected.append(f"{number} {quality}")
-    evidence = f"median error by number of sources {', '.join(texts)}"
+    evidence = f"median error by number of sources: {'; '.join(texts)}"
     if unexpected:
         return Claim(statement, "contradicted", f"{evidence}; {', '.join(unexpected)}.")
     if len(set(expected.values())) < 2:
@@ -287,22 +293,26 @@ def gaussian_comparison(
     if unstructured.empty:
         return Claim(statement, "not tested", why_no_error(truth))
     gaussian = errors.get("gaussian", pd.DataFrame())
-    numbers = gaussian.columns.intersection(unstructured.columns)
     seeds = gaussian.index.intersection(unstructured.index)
+    gaussian = gaussian.loc[seeds].dropna(axis="columns")
+    unstructured = unstructured.loc[seeds].dropna(axis="columns")
+    numbers = gaussian.columns.intersection(unstructured.columns)
     if len(numbers) < 2 or seeds.empty:
         return Claim(
             statement,
             "not tested",
             "fewer than two numbers of sources were run in both.",
         )
-    gaussian = gaussian.loc[seeds, numbers]
-    unstructured = unstructured.loc[seeds, numbers]
+    gaussian = gaussian[numbers]
+    unstructured = unstructured[numbers]
     if not (pd.concat([gaussian, unstructured]) >= REASONABLE).any(axis=None):
         why = f"both are reliable up to {numbers.max()} sources, the most that was run."
         return Claim(statement, "not tested", why)
     of_gaussian = gaussian.apply(reliable_up_to, axis=1)
     of_domain = unstructured.apply(reliable_up_to, axis=1)
     what = "sources up to which Gaussian pairs are reliable over those of this domain"
+    if (gaussian < REASONABLE).all(axis=None):
+        what += f", at least, for Gaussian pairs are reliable at all {len(numbers)}"
     return factor_claim(statement, of_gaussian - of_domain, 1.0, what, base=2)
 
 

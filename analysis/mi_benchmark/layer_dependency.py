@@ -24,7 +24,7 @@ from analysis.mi_benchmark._benchmark import (
     figures_text,
 )
 from analysis.mi_benchmark._captions import CURVES_ONLY, DECODED, PUBLISHED, runs_text
-from analysis.mi_benchmark._claims import limit_claim, relative_error
+from analysis.mi_benchmark._claims import against, limit_claim, relative_error
 from analysis.mi_benchmark._terms import (
     CONSTANT,
     GROUP,
@@ -160,8 +160,9 @@ def unchanged(rows: pd.DataFrame, claims: Sequence[Claim]) -> str:
     estimates = listed(f"{bound} at {bits:g} bits" for bound, bits in pairs)
     counts: Counter[str] = Counter()
     for claim in claims:
-        is_finite = claim.measured is not None and math.isfinite(claim.measured.value)
-        counts[claim.verdict if is_finite else "not finite"] += 1
+        measured = claim.measured
+        is_infinite = measured is not None and not math.isfinite(measured.value)
+        counts["not finite" if is_infinite else claim.verdict] += 1
     networks = compared.groupby(["domain", "encoder", "statistics"])
     runs = runs_text(networks["seed"].nunique())
     return (
@@ -266,7 +267,7 @@ def layer_claims(rows: pd.DataFrame) -> list[Claim]:
     for (domain, pool), part in judged.groupby(GROUP, sort=False):
         place = f"{domain} ({pool})"
         for truth, column in TRUTHS.items():
-            claims.append(accuracy_claim(place, part, truth, column))
+            claims += against(truth, [accuracy_claim(place, part, truth, column)])
         claims.append(order_claim(place, part))
     return claims
 
@@ -306,6 +307,7 @@ def accuracy_claim(place: str, rows: pd.DataFrame, truth: str, column: str) -> C
         r,
         "correlation of layer and median relative error",
         form="+.2f",
+        below=0.0,
         more=f", {complete.shape[1]} layers{short}",
     )
 

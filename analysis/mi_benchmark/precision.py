@@ -4,9 +4,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
+from analysis.common.published import LEVEL
 from analysis.common.tables import Analysis, Result, plus_minus_column, ranged
 from analysis.mi_benchmark._benchmark import Benchmark, Evidence
 from analysis.mi_benchmark._terms import FIELD_TITLES, GROUP
@@ -42,12 +42,11 @@ def tables(evidence: Evidence) -> Sequence[Result]:
     text["diverged (float32, bf16)"] = counts.agg(", ".join, axis=1)
     ratio = figures["mse_bits2_difference"].abs() / figures["mse_bits2_error"]
     ratio = ratio.dropna()
-    signs = np.sign(figures.loc[ratio.index, ["mse_bits2_low", "mse_bits2_high"]])
-    is_sure = signs["mse_bits2_low"] == signs["mse_bits2_high"]
+    is_sure = (figures["mse_bits2_low"] > 0) | (figures["mse_bits2_high"] < 0)
     sentences = [
-        f"Of {len(ratio)} MSEs products of bfloat16 change {is_sure.sum()} "
+        f"Products of bfloat16 change {is_sure.sum()} of {len(ratio)} MSEs "
         f"significantly (95 % intervals of {ranged(figures['runs'])} paired runs; "
-        f"{0.05 * len(ratio):.0f} by chance alone); the median change is "
+        f"{LEVEL * len(ratio):.0f} by chance alone); the median change is "
         f"{ratio.median():.2f} standard errors.",
         "Figures with float32 products ± their standard error over seeds, and what "
         "bf16 changes: the mean difference "

@@ -13,6 +13,7 @@ from analysis.common.tables import Analysis, Result
 from analysis.mi_benchmark._benchmark import Benchmark, Evidence, figures_text
 from analysis.mi_benchmark._captions import DECODED, PUBLISHED
 from analysis.mi_benchmark._claims import (
+    against,
     every_claim,
     limit_claim,
     paired_changes,
@@ -111,7 +112,8 @@ def claims(rows: pd.DataFrame) -> list[Claim]:
         is_largest = part["size"] == part["size"].max()
         largest = part[is_largest & (part["bound"] != OFF_BY_DEFINITION)]
         for truth, column in TRUTHS.items():
-            claims.append(accuracy_claim(place, truth, column, largest))
+            claim = accuracy_claim(place, truth, column, largest)
+            claims += against(truth, [claim])
     return claims
 
 
@@ -119,10 +121,10 @@ def accuracy_claim(place: str, truth: str, column: str, rows: pd.DataFrame) -> C
     """Whether the estimates at one side length are within the margin of a truth, given
     by its column.
     """
+    side = rows["size"].max()
     statement = (
-        f"Estimates are accurate (within {MARGIN:.0%}) at the largest dimension, "
-        f"{place}, second half, against the "
-        f"{truth} MI."
+        f"Estimates are accurate (within {MARGIN:.0%}) at the largest dimension that "
+        f"was run, side {side:g}, {place}, second half, against the {truth} MI."
     )
     scored = rows.dropna(subset=column)
     if scored.empty and len(rows):

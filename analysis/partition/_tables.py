@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import mutual_info_score
 
-from analysis.common.claims import Claim, decided, verdict
+from analysis.common.claims import Claim, decided
 from analysis.common.published import ERROR, published
 from analysis.common.tables import level_with, plus_minus
 from analysis.partition._evaluation import DRAWS, Evaluation
@@ -382,8 +382,8 @@ def in_range(
     if settings:
         model += f" ({settings[0]})"
     unit = UNITS.get(quantity, " bits")
-    between = f"{low:.3g} to {high:.3g}" if low < high else f"{low:.3g}"
-    statement = f"{model}: {NAMES.get(quantity, quantity)} {between}{unit}."
+    place = f"lies between {low:.3g} and {high:.3g}" if low < high else f"is {low:.3g}"
+    statement = f"{model}: {NAMES.get(quantity, quantity)} {place}{unit}."
     mean = mean_of(trainings, quantity)
     if not math.isfinite(mean.value):
         notes = [
@@ -392,28 +392,26 @@ def in_range(
             for note in training.by_classifier[quantity].notes
         ]
         return Claim(statement, "not tested", "; ".join(dict.fromkeys(notes)))
-    evidence = (
-        f"{plus_minus(mean.value, mean.standard_error)}{unit} (95 % interval "
-        f"{mean.low:.3f} to {mean.high:.3f} "
-        f"{within(len(trainings))}, by classifiers){as_numbers(trainings, quantity)}"
-    )
     ceiling = most_of(trainings, quantity)
+    why = ""
     if low > ceiling + ROUNDING:
         why = (
-            f"with these labels it cannot exceed {ceiling:.3f}{unit}, whatever the "
+            f"; with these labels it cannot exceed {ceiling:.3f}{unit}, whatever the "
             "model"
         )
-        return Claim(statement, "contradicted", f"{why}; {evidence}.")
-    limits = (low - ROUNDING, high + ROUNDING)
-    return Claim(
+    over = "trainings" if len(trainings) > 1 else "training, over its items"
+    claim = decided(
         statement,
-        verdict(mean, *limits),
-        f"{evidence}.",
         mean,
-        *limits,
+        "by classifiers",
         unit.strip(),
-        "trainings",
+        ".3f",
+        above=low - ROUNDING,
+        below=high + ROUNDING,
+        over=over,
+        more=as_numbers(trainings, quantity, low, high) + why,
     )
+    return claim._replace(verdict="contradicted") if why else claim
 
 
 def mean_of(trainings: Sequence[Evaluation], name: str) -> Estimate:
@@ -426,15 +424,19 @@ def mean_of(trainings: Sequence[Evaluation], name: str) -> Estimate:
     return replicated([figure.value for figure in figures])
 
 
-def as_numbers(trainings: Sequence[Evaluation], quantity: str) -> str:
-    """The same with labels taken as numbers, which is no valid estimate."""
+def as_numbers(
+    trainings: Sequence[Evaluation], quantity: str, low: float, high: float
+) -> str:
+    """The same with labels taken as numbers, which is no valid estimate, and whether
+    that is in the range.
+    """
     routes = [training.routes[AS_NUMBERS] for training in trainings]
     values = [figures[quantity].value for figures in routes if quantity in figures]
     if not values:
         return ""
-    return (
-        f"; with labels taken as numbers, as they did: {replicated(values).value:.3f}"
-    )
+    value = replicated(values).value
+    place = "in the range" if low <= value <= high else "outside the range"
+    return f"; with labels taken as numbers, as they did: {value:.3f}, {place}"
 
 
 def most_of(trainings: Sequence[Evaluation], quantity: str) -> float:
@@ -483,7 +485,6 @@ def order(evaluations: Sequence[Evaluation]) -> list[Claim]:
                     difference,
                     "NVAE - DIVA",
                     above=0.0,
-                    below=math.inf,
                     over="pairs of trainings",
                 )
             )

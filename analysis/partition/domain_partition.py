@@ -15,7 +15,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 
-from analysis.common.claims import Claim, decided
+from analysis.common.claims import Claim, negative
 from analysis.common.marks import BLUE, VERMILLION, panel_by_panel
 from analysis.common.published import ERROR, published, published_figures
 from analysis.common.runs import latest, ordered, profiles, versions
@@ -225,8 +225,12 @@ def over_baseline(runs: pd.DataFrame) -> list[Claim]:
             difference = replicated(-gains(runs, model))
             claim = Claim(statement, "not tested", "no seed was run of both.")
             if math.isfinite(difference.value):
-                claim = decided(
-                    statement, difference, f"{BASELINE} minus {model}", "of accuracy"
+                claim = negative(
+                    statement,
+                    difference,
+                    f"{BASELINE} minus {model}",
+                    "of accuracy",
+                    over="seeds",
                 )
             claims.append(claim)
     return claims

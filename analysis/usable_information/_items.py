@@ -269,7 +269,9 @@ def no_overlap(name: str, table: pd.DataFrame) -> Claim:
         error_of_mean(others["pvi_bits"], others["group"]),
     )
     return less_than(
-        statement, Figure(difference, float(error), count, 1), "difference of means"
+        statement,
+        Figure(difference, float(error), len(table), 1),
+        f"mean of {count:,} such pairs less that of the others",
     )
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from analysis.common.claims import Claim, decided
+from analysis.common.claims import Claim, negative
 from analysis.common.runs import newest, ordered, profiles
 from infoscope import tracking
 from infoscope.errors import UnknownName
@@ -127,7 +127,7 @@ def less_than(statement: str, difference: Figure | None, what: str) -> Claim:
     if difference is None:
         return Claim(statement, "not tested", "not both were run.")
     trainings = "trainings" if difference.seeds > 1 else "training"
-    return decided(
+    return negative(
         statement,
         Estimate(difference.value, difference.error, n=difference.n),
         what,

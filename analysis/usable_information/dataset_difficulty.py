@@ -640,7 +640,7 @@ def falls(name: str, curve: pd.DataFrame) -> list[Claim]:
     )
     return [
         less_than(statement, fall, epochs),
-        decided(sensitive, difference, changes, form="+.1%", over="items"),
+        decided(sensitive, difference, changes, form="+.1%", below=0.0, over="items"),
     ]
 
 

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import pandas as pd
 
-from analysis.common.claims import Claim, decided
+from analysis.common.claims import Claim, negative
 from analysis.common.marks import lines, panel_by_panel
 from analysis.common.runs import newest, ordered
 from analysis.common.tables import Analysis, Result, level_with, plus_minus_column
@@ -196,7 +196,9 @@ def claims(study: str, runs: pd.DataFrame) -> list[Claim]:
                 loss = -loss
             statement = f"{case}: V-information finds the structure better than {name}."
             if loss.any():
-                claim = decided(statement, replicated(loss), what, "on average")
+                claim = negative(
+                    statement, replicated(loss), what, "of 1", over="data sets"
+                )
             else:
                 reason = f"both score the same on each of {len(shared)} data sets."
                 claim = Claim(statement, "not tested", reason)

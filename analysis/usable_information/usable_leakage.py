@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 
-from analysis.common.claims import Claim, decided, with_interval
+from analysis.common.claims import Claim, negative, with_interval
 from analysis.common.marks import sheet
 from analysis.common.runs import newest, ordered
 from analysis.common.tables import (
@@ -212,7 +212,7 @@ def transfers(rows: pd.DataFrame) -> list[Claim]:
         )
         difference = hidden.loc[seeds, reader] - plain.loc[seeds, reader]
         claims.append(
-            decided(statement, replicated(difference.to_numpy()), "difference", "bits")
+            negative(statement, replicated(difference.to_numpy()), "difference", "bits")
         )
         beginning = f"Features hidden from {against} networks still show"
         claim = shown_to_another(beginning, hidden, reader)
@@ -253,7 +253,8 @@ def shown_to_another(beginning: str, values: pd.DataFrame, family: str) -> Claim
     best = values.drop(columns=family).mean().idxmax()
     difference = values[family] - values[best]
     statement = f"{beginning} {best} more than {family}."
-    return decided(statement, replicated(difference.to_numpy()), "difference", "bits")
+    what = f"difference, {best} chosen by these runs"
+    return negative(statement, replicated(difference.to_numpy()), what, "bits")
 
 
 def draw(figures: pd.DataFrame, study: str, label: str, *paths: Path) -> None:

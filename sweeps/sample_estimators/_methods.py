@@ -10,7 +10,6 @@ import functools
 import hashlib
 import math
 import re
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -154,10 +153,7 @@ def warm_up(method: str) -> None:
 def _formula(method: str, x: NDArray, y: NDArray) -> Estimate:
     """NPEET's formulas on label codes: KSG; micd is |H(x) - sum p(y) H(x | y)|."""
     formula = npeet.micd if method == "micd" else npeet.mi
-    with warnings.catch_warnings():
-        # about labels treated as numbers, as intended here
-        warnings.simplefilter("ignore")
-        value = float(formula(x, y, k=K, base=np.e))
+    value = formula(x, y, k=K, base=np.e)
     return Estimate(value, math.nan, n=len(x), method=method, notes=(NO_ERROR,))
 
 

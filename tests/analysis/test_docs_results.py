@@ -9,7 +9,7 @@ import re
 import pandas as pd
 import pytest
 
-from analysis import docs_results, report
+from analysis import docs_results, published_page, report
 from infoscope.command_line import run_command
 from infoscope.tracking.status import Status
 from tests.analysis.mi_benchmark.grids import crossed
@@ -210,7 +210,12 @@ def test_text_of_a_store_is_no_markup(store):
 @pytest.mark.parametrize(
     "rows, line, titles",
     [
-        ([("a", 3, "-"), ("b", 3, "-"), ("c", 3, "-")], "runs 3; paper none.", "| x |"),
+        (
+            [("a", 3, "-"), ("b", 3, "-"), ("c", 3, "-")],
+            "runs: 3; paper: none.",
+            "| x |",
+        ),
+        ([("a", 3, None), ("b", 3, "1"), ("c", 3, None)], "runs: 3.", "| x | paper |"),
         ([("a", 3, "-"), ("b", 3, "-")], "", "| x | runs | paper |"),
         ([("a", 1, "-"), ("b", 2, "1"), ("c", 3, "-")], "", "| x | runs | paper |"),
         ([("a", 1, "-")] * 3, "", "| x | runs | paper |"),
@@ -220,3 +225,15 @@ def test_what_all_rows_have_in_common_is_said_once(rows, line, titles):
     text = docs_results.short_table(["x", "runs", "paper"], rows)
     beginning = f"In every row: {line}\n\n" if line else ""
     assert text.startswith(f"{beginning}{titles}\n")
+
+
+def test_a_shortened_table_keeps_its_cells():
+    """Numbers and links are shown as they are."""
+    link = published_page.Link("[a](a.md)")
+    rows = [(link, 1, 0.5, "x"), (link, 2, 0.25, "x"), ("b", 3, 2, "x")]
+    text = docs_results.short_table("abcd", rows)
+    assert text.splitlines()[4:] == [
+        "| [a](a.md) | 1 | 0.5 |",
+        "| [a](a.md) | 2 | 0.25 |",
+        "| b | 3 | 2 |",
+    ]

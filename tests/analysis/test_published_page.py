@@ -24,19 +24,30 @@ FIGURES = [
 ]
 
 
+FALL = Estimate(-1.0, 0.1, n=3)
+
+
 @pytest.fixture
-def contents(tmp_path, monkeypatch):
-    """The page of one analysis with four published figures, of which three were run."""
+def setting():
+    return "published"
+
+
+@pytest.fixture
+def contents(tmp_path, monkeypatch, setting):
+    """The page of one analysis with four published figures, of which three were run;
+    another has claims and no page.
+    """
     planned = Status("critic-capacity", {}, 40, 0, 0)
     monkeypatch.setattr(published_page, "status", lambda names, profile: [planned])
     work = {"laptop": 2.0, "paper": 5.0}
     monkeypatch.setattr(published_page, "mean_work", lambda name, label: work[label])
     rows = [row | {"runs": 3 if "ours" in row else math.nan} for row in FIGURES]
     claims = [
-        decided("It falls.", Estimate(-1.0, 0.1, n=3), "change", "bits"),
-        decided("It falls fast.", Estimate(-1.0, 0.1, n=3), "change", below=-2.0),
-        decided("It falls a bit.", Estimate(-1.0, 1.0, n=3), "change", "bits"),
+        decided("It falls.", FALL, "change", "bits", below=0.0),
+        decided("It falls fast.", FALL, "change", below=-2.0),
+        decided("It falls a bit.", Estimate(-1.0, 1.0, n=3), "change", below=0.0),
         Claim("It falls below.", "not tested", "not run."),
+        decided("It rises.", FALL, "change", above=0.0)._replace(is_ours=True),
     ]
     result = Result(
         "t",
@@ -47,10 +58,15 @@ def contents(tmp_path, monkeypatch):
         against=published_figures("t 2", rows),
     )
     section = Section("critic-capacity", "", [Picture(result)])
-    published_page.save(tmp_path, "critic-capacity", {"laptop": section})
+    small = [decided("It rises.", FALL, "change", above=0.0)]
+    small = Result("t", pd.DataFrame(), pd.DataFrame(), "", claims=small)
+    small = Section("critic-capacity", "", [Picture(small)])
+    sections = {"paper": small, "laptop": section}
+    published_page.save(tmp_path, "critic-capacity", sections)
+    published_page.save(tmp_path, "estimator-choice", {"laptop": small})
     facts = {
         "profile": "laptop",
-        "published": True,
+        "setting": setting,
         "cells": 10,
         "seeds": 3,
         "hours": 5.0,
@@ -66,7 +82,7 @@ def test_the_finding_counts_what_was_run_compared_and_decided(contents):
     assert finding.startswith("2 published figures were run again in their published")
     assert "in 1 of 2 figures with several runs (0 by chance alone)" in finding
     assert "1 more stand beside runs in another setting; 1 were not run" in finding
-    assert "Of 3 claims that were tested 1 are confirmed (1 in the pub" in finding
+    assert "Of 3 claims of papers that were tested 1 are confirmed (1 in" in finding
     assert finding.endswith("1 undecided (1); 1 were not tested.")
 
 
@@ -80,9 +96,25 @@ def test_claims_are_counted_and_those_that_fail_are_named(contents):
     assert evidence.startswith("change: -1.000 (95 %: -1.196 to -0.804")
 
 
+@pytest.mark.parametrize(
+    "setting, count", [("published", 1), ("published, in part", 1), ("other", 0)]
+)
+def test_other_settings_contradict_no_paper(contents, count):
+    """Neither do checks of our own, which are listed."""
+    assert len(contents["contradicted"]) == count
+    (rows,) = contents["every_claim"].values()
+    assert [row[1] for row in rows if row[3] == "It rises."] == ["ours"]
+
+
+def test_figures_without_claims_have_a_page(tmp_path, contents):
+    (tmp_path / "claims" / "critic-capacity.csv").unlink()
+    assert published_page.contents(tmp_path, MODULES)["claims"] == []
+
+
 def test_claims_are_saved_with_the_interval_that_decides(contents, tmp_path):
     """A claim without a single deciding quantity has no interval."""
     claims = pd.read_csv(tmp_path / "claims" / "critic-capacity.csv")
+    claims = claims[claims["profile"] == "laptop"].reset_index(drop=True)
     assert claims.loc[1, ["high", "below"]].tolist() == pytest.approx(
         [-0.804, -2.0], abs=1e-3
     )

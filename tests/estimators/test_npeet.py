@@ -23,7 +23,6 @@ def data():
     noise = state.normal(size=(300, 1))
     z = x[:, :1] + noise
     c = state.randint(0, 4, (300, 1))
-    state.randint(0, 2, (300, 1))
     w = x + c * [1.0, -0.5]
     return x, y, z, c, w
 

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from analysis.common.claims import changes_text, decided, verdict_of_all, with_interval
+from analysis.common.claims import changes_text, decided, verdict_of_all
 from infoscope.estimators.result import Estimate
 from infoscope.metrics import replicated
 
@@ -15,13 +15,15 @@ NAN = math.nan
 @pytest.mark.parametrize(
     "interval, limits, verdict",
     [
-        ((-2.0, -1.0), {}, "confirmed"),
-        ((1.0, 2.0), {}, "contradicted"),
-        ((-1.0, 1.0), {}, "undecided"),
-        ((0.0, 0.0), {}, "undecided"),  # equal is not less
-        ((NAN, NAN), {}, "undecided"),
-        ((0.6, 0.9), {"above": 0.5, "below": INF}, "confirmed"),
-        ((0.1, 0.4), {"above": 0.5, "below": INF}, "contradicted"),
+        ((-2.0, -1.0), {"below": 0.0}, "confirmed"),
+        ((1.0, 2.0), {"below": 0.0}, "contradicted"),
+        ((-1.0, 1.0), {"below": 0.0}, "undecided"),
+        ((0.0, 0.0), {"below": 0.0}, "undecided"),  # equal is not less
+        ((-INF, -1.0), {"below": 0.0}, "confirmed"),
+        ((1.0, INF), {"below": 0.0}, "contradicted"),
+        ((NAN, NAN), {"below": 0.0}, "undecided"),
+        ((0.6, 0.9), {"above": 0.5}, "confirmed"),
+        ((0.1, 0.4), {"above": 0.5}, "contradicted"),
         ((-0.1, 0.1), {"above": -0.2, "below": 0.2}, "confirmed"),
         ((-0.3, 0.1), {"above": -0.2, "below": 0.2}, "undecided"),
         ((-0.9, -0.3), {"above": -0.2, "below": 0.2}, "contradicted"),
@@ -29,9 +31,10 @@ NAN = math.nan
 )
 def test_an_interval_on_one_side_of_the_limits_decides(interval, limits, verdict):
     measured = Estimate(sum(interval) / 2, n=3, interval=interval)
-    claim = decided("It falls.", measured, "change", "bits", **limits)
+    claim = decided("It falls.", measured, "change", "of 1", **limits)
     assert claim.verdict == verdict
-    assert claim.measured is measured
+    assert (claim.measured.n, claim.measured.unit) == (3, "of 1")
+    assert claim.measured.interval == interval
 
 
 @pytest.mark.parametrize(
@@ -39,11 +42,16 @@ def test_an_interval_on_one_side_of_the_limits_decides(interval, limits, verdict
     [
         (replicated([-0.1, -0.2, -0.3]), "-0.200 bits (95 %: -0.448 to +0.048, 3 runs"),
         (replicated([-0.1]), "-0.100 bits (one run, no interval"),
-        (Estimate(INF, n=2, interval=(0.5, INF)), "not finite in some run"),
+        (
+            Estimate(INF, n=2, interval=(0.5, INF)),
+            "not finite, or not run, in some runs",
+        ),
     ],
 )
 def test_the_evidence_is_what_was_measured(measured, evidence):
-    claim = decided("It falls.", measured, "change", "bits", more="; limit 0")
+    claim = decided(
+        "It falls.", measured, "change", "bits", below=0.0, more="; limit 0"
+    )
     assert claim.evidence.startswith(f"change: {evidence}")
     assert claim.evidence.endswith("; limit 0.")
     assert str(claim).startswith(f"Claim: It falls: {claim.verdict} (change: ")
@@ -62,9 +70,27 @@ def test_a_sentence_holds_where_all_of_its_parts_do(verdicts, verdict):
     assert verdict_of_all(verdicts) == verdict
 
 
-def test_changes_have_their_intervals_or_the_reason_why_there_are_none():
-    several = replicated([0.1, 0.2, 0.3])
-    text = with_interval(several, "bits")
-    assert text == "+0.200 bits (95 %: -0.048 to +0.448, 3 runs)"
-    text = changes_text({"a": replicated([0.1]), "b": several})
-    assert text.startswith("a +0.100 (one run, no interval); b +0.200 (95 %")
+ONE = replicated([0.1])
+THREE = replicated([0.1, 0.2, 0.3])
+
+
+@pytest.mark.parametrize(
+    "changes, text",
+    [
+        ({"a": THREE}, "a +0.200 bits (95 %: -0.048 to +0.448, 3 runs)"),
+        ({"a": ONE, "b": ONE}, "a +0.100, b +0.100 bits (one run each, no interval)"),
+        (
+            {"a": ONE, "b": THREE},
+            "a +0.100 bits (one run, no interval); b +0.200 bits (95 %: -0.048 to "
+            "+0.448, 3 runs)",
+        ),
+    ],
+)
+def test_changes_have_their_intervals_or_the_reason_why_there_are_none(changes, text):
+    assert changes_text(changes, "bits") == text
+
+
+def test_one_training_tests_nothing():
+    claim = decided("It falls.", ONE, "change", below=0.0, over="trainings")
+    assert claim.verdict == "not tested"
+    assert claim.evidence == "change: +0.100 (n = 1, no interval)."

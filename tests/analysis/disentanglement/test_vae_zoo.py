@@ -108,9 +108,8 @@ def test_claims_are_decided_by_the_figures(verdicts):
     assert claims.of("more redundantly") == {"contradicted"}
     assert "confirmed" not in claims.of("beta-tcvae vary")
     # one training each
-    assert set(verdicts(analyse(made_up(seeds=(0,))).values()).values()) == {
-        "undecided"
-    }
+    claims = verdicts(analyse(made_up(seeds=(0,))).values())
+    assert set(claims.values()) == {"undecided", "not tested"}
 
 
 @pytest.mark.parametrize(

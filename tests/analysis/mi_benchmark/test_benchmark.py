@@ -33,7 +33,7 @@ NAN = math.nan
         ([0.10, 0.11, 0.12], "confirmed"),
         ([0.30, 0.31, 0.32], "contradicted"),
         ([0.10, 0.30, 0.20], "undecided"),
-        ([0.1], "undecided"),  # one run has no interval
+        ([0.1], "not tested"),  # one run has no interval
         ([0.1, NAN, 0.1], "undecided"),
         ([INF, 0.5], "contradicted"),
         ([INF, 0.1], "undecided"),

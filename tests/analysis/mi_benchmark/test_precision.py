@@ -28,16 +28,18 @@ def lower(by, in_turn=False):
     return estimate
 
 
-@pytest.mark.parametrize("in_turn, count", [(False, 2), (True, 0)])
-def test_differences_are_paired_by_seed(made_up, in_turn, count):
+@pytest.mark.parametrize(
+    "by, in_turn, count", [(0.5, False, 2), (0.5, True, 0), (0.0, False, 0)]
+)
+def test_differences_are_paired_by_seed(made_up, by, in_turn, count):
     """A shift is found if all seeds have it."""
-    (result,) = analysed(ANALYSIS, made_up(BOTH, lower(0.5, in_turn)))
-    beginning = f"Of 2 MSEs products of bfloat16 change {count} significantly"
+    (result,) = analysed(ANALYSIS, made_up(BOTH, lower(by, in_turn)))
+    beginning = f"Products of bfloat16 change {count} of 2 MSEs significantly"
     assert result.finding.startswith(beginning)
     assert list(result.figures["runs"]) == [4, 4]
     if not in_turn:
         change = result.figures["second_half_mean_bits_difference"]
-        assert np.allclose(change, -0.5, atol=0.01)
+        assert np.allclose(change, -by, atol=0.01)
 
 
 def test_runs_that_diverged_are_counted(made_up):

@@ -63,7 +63,7 @@ def test_a_range_holds_where_the_interval_over_trainings_is_inside(values, verdi
     trainings = [training(**{"I(z_y;Y|D)": value}) for value in values]
     claim = in_range("nvae", trainings, "I(z_y;Y|D)", 2.1, 2.5)
     assert claim.verdict == verdict
-    assert ("one training" in claim.evidence) == (len(values) == 1)
+    assert ("over its items" in claim.evidence) == (len(values) == 1)
 
 
 def test_what_the_labels_cannot_give_does_not_hold_whatever_was_estimated():

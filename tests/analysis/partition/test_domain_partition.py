@@ -82,7 +82,7 @@ def test_a_claim_holds_where_the_interval_over_seeds_decides_it(better, verdict)
     (claim,) = result.claims
     assert claim.statement == "nvae gets more right in a new domain than erm."
     assert claim.verdict == verdict
-    assert "3 runs" in claim.evidence
+    assert "3 seeds" in claim.evidence
 
 
 def test_seeds_that_only_one_model_has_are_no_pairs():

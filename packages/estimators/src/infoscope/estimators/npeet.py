@@ -41,6 +41,7 @@ def mi(
     z: Any = None,
     k: int = 3,
     base: float = 2,
+    *,
     generator: Generator | None = None,
 ) -> float:
     """I(x; y) by KSG 1, or I(x; y | z) by Frenzel-Pompe."""
@@ -62,7 +63,7 @@ def mi(
 
 
 def micd(
-    x: Any, y: Any, k: int = 3, base: float = 2, generator: Generator | None = None
+    x: Any, y: Any, k: int = 3, base: float = 2, *, generator: Generator | None = None
 ) -> float:
     """|H(x) - sum p(y) H(x | y)| of numbers x and categories y.
 
@@ -74,19 +75,19 @@ def micd(
     label_rows = np.asarray(y).reshape(len(y), -1)
     _, labels = np.unique(label_rows, axis=0, return_inverse=True)
     labels = labels.reshape(-1)
-    marginal = entropy(x, k, base, generator)
+    marginal = entropy(x, k, base, generator=generator)
     conditional = 0.0
     for label in range(labels.max() + 1):
         is_member = labels == label
         entropy_in_class = marginal
         if is_member.sum() > k:
-            entropy_in_class = entropy(x[is_member], k, base, generator)
+            entropy_in_class = entropy(x[is_member], k, base, generator=generator)
         conditional += is_member.mean() * entropy_in_class
     return abs(marginal - conditional)
 
 
 def entropy(
-    x: Any, k: int = 3, base: float = 2, generator: Generator | None = None
+    x: Any, k: int = 3, base: float = 2, *, generator: Generator | None = None
 ) -> float:
     """H(x) by Kozachenko and Leonenko."""
     x = _noisy(x, generator_or_default(generator))

@@ -31,7 +31,7 @@ def numbers_route(
     k: int,
     generator: np.random.Generator,
 ) -> Route:
-    """Terms of single blocks by NPEET's mi and cmi, nats, without an interval; labels
+    """Terms of single blocks by NPEET's mi, nats, without an interval; labels
     [n] are codes.
     """
     inputs = {name: _reduced(block) for name, block in blocks.items()}
