@@ -252,11 +252,11 @@ def render(sections: Sequence[Section], profile: str) -> str:
     claims = []
     for part in shown:
         claims += [(part.name, claim) for claim in part.claims]
-    verdicts = Counter(claim.verdict for _, claim in claims)
-    tested = "No claim of a paper is tested."
-    if claims:
+    verdicts = Counter(claim.verdict for _, claim in claims if not claim.is_ours)
+    tested = "No claim of a paper is judged."
+    if verdicts:
         counts = ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in MARKS)
-        tested = f"{len(claims)} claims of papers are tested: {counts}."
+        tested = f"Of {verdicts.total()} claims of papers {counts}."
     answers = [
         tested,
         f"{len(shown)} of {len(sections)} analyses have runs; Details has the "
