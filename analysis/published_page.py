@@ -185,7 +185,7 @@ def contents(folder: Path, modules: dict[str, ModuleType]) -> dict[str, Any]:
         "verdicts": list(VERDICTS),
         "claims": list(_claims_by_analysis(of_papers)),
         "contradicted": _linked(of_papers[is_contradicted], ["claim", "evidence"]),
-        "by_chance": f"{LEVEL * (of_papers['verdict'] != 'not tested').sum():.0f}",
+        "by_chance": f"{LEVEL / 2 * of_papers['verdict'].isin(DECIDED).sum():.0f}",
         "every_claim": {
             work: _linked(part, ["whose", "verdict", "claim", "evidence"])
             for work, part in claims.groupby("work", sort=False)

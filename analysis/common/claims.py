@@ -57,7 +57,7 @@ def decided(
     finite one without interval tests nothing. more: ends the evidence.
     """
     judged = verdict(measured, above, below)
-    value = "not finite, or not run, in some runs"
+    value = "diverged or not run"
     if math.isfinite(measured.value):
         value = with_interval(measured, unit, form, over)
         judged = judged if math.isfinite(measured.low) else "not tested"

@@ -109,7 +109,8 @@ def table1(runs: pd.DataFrame, words: list[str]) -> Result:
     wrong = figures[is_wrong]
     largest = error[is_wrong].abs().max() if len(wrong) else 0.0
     caption = [
-        f"{len(wrong)} of {len(figures)} printed values differ from the exact ones, "
+        f"{len(wrong)} of {len(figures)} values of the printed formulas differ from the "
+        "exact ones, "
         f"by {largest:.3f} bits at most "
         "(no sampling error: both are formulas).",
         "Toy model (Tokui & Sato 2021, section 5.1): y standard normal, z given y "

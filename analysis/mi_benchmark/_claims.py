@@ -14,7 +14,7 @@ from analysis.common.claims import (
     verdict,
     verdict_of_all,
 )
-from analysis.mi_benchmark._terms import NOMINAL, NOT_DECODED
+from analysis.mi_benchmark._terms import LARGE_BITS, NOMINAL, NOT_DECODED
 from infoscope.estimators.result import Estimate
 from infoscope.metrics import replicated
 
@@ -118,6 +118,12 @@ def paired_claim(
     return negative(statement, difference, f"{first} minus {second}", unit)
 
 
+def too_small(statement: str, bits: float) -> Claim:
+    """A claim on a large MI where at most this true MI was run."""
+    why = f"at most {bits:g} of {LARGE_BITS:g} bits were run."
+    return Claim(statement, "not tested", why)
+
+
 def against(truth: str, claims: Sequence[Claim]) -> list[Claim]:
     """Claims that are scored against a truth: ours, where it is not the paper's."""
     return [claim._replace(is_ours=truth != NOMINAL) for claim in claims]
@@ -157,7 +163,9 @@ def _ending(values: np.ndarray, limit: str) -> str:
     """How many of the values are not finite, if any, and the limit, in words."""
     count = (~np.isfinite(values)).sum()
     return (
-        f" ({count} of {len(values)}); limit {limit}" if count else f"; limit {limit}"
+        f" in {count} of {len(values)} runs; limit {limit}"
+        if count
+        else f"; limit {limit}"
     )
 
 

@@ -10,6 +10,7 @@ ORACLE = [
 ]
 # figures that do not vary over seeds
 CONSTANT = (*ORACLE, "decodable_bits", "decodable_bits_error")
+LARGE_BITS = 10.0  # the largest true MI of the paper
 NOMINAL = "nominal"  # the truth that the paper scores against
 TRUTHS = {NOMINAL: "true_bits", "decodable": "decodable_bits"}
 # the error against each truth

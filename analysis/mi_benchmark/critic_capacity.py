@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.common.claims import Claim, changes_text, decided
+from analysis.common.claims import Claim, changes_text, decided, with_interval
 from analysis.common.figures import drawing
 from analysis.common.marks import GREEN, VERMILLION, in_order, lines, style
 from analysis.common.published import PAPERS, published, published_table
@@ -185,7 +185,8 @@ def correlations(runs: pd.DataFrame, comparable: bool) -> list[Claim]:
     }
     claims = []
     for (domain, pool), members in runs.groupby(GROUP, sort=False):
-        statement = f"Accuracy does not rise with depth, {domain} ({pool})."
+        (bound,) = members["bound"].unique()
+        statement = f"Accuracy of {bound} does not rise with depth, {domain} ({pool})."
         wide = members.pivot(index="seed", columns="depth", values="mse_bits2")
         wide = wide.dropna(axis="columns", how="all")
         complete = wide.dropna()
@@ -206,6 +207,10 @@ def correlations(runs: pd.DataFrame, comparable: bool) -> list[Claim]:
             continue
         r = correlation(complete.columns.to_numpy(float), -complete.to_numpy())
         more = f", {complete.shape[1]} depths{short}"
+        deeper = complete.loc[:, complete.columns > 1]
+        if deeper.shape[1] > 2:
+            without = correlation(deeper.columns.to_numpy(float), -deeper.to_numpy())
+            more += f"; without depth 1 {with_interval(without, form='+.2f')}"
         if comparable and domain in of_theirs:
             more += (
                 "; from the paper's own table (joint critic, one run) "

@@ -127,8 +127,10 @@ def error_by_sources(rows: pd.DataFrame) -> str:
     parts = []
     for name, part in by_data_set(in_panel):
         parts.append(crossing_text(name, typical_error(part, "true_bits")))
+    bounds = [name for name in rows["bound"].unique() if name != OFF_BY_DEFINITION]
     return (
-        f"The median error stays within {REASONABLE:.0%} of the true MI up to "
+        f"The median error of {listed(bounds)} stays within {REASONABLE:.0%} of the "
+        "true MI up to "
         f"{listed(parts)}; the true MI is {panel}."
     )
 
@@ -312,9 +314,9 @@ def gaussian_comparison(
         return Claim(statement, "not tested", why)
     of_gaussian = gaussian.apply(reliable_up_to, axis=1)
     of_domain = unstructured.apply(reliable_up_to, axis=1)
-    what = "sources up to which Gaussian pairs are reliable over those of this domain"
+    what = f"sources up to which Gaussian pairs are reliable, over those of {domain}"
     if (gaussian < REASONABLE).all(axis=None):
-        what += f", at least, for Gaussian pairs are reliable at all {len(numbers)}"
+        what += f" (at least: Gaussian pairs are at all, up to {numbers.max()})"
     return factor_claim(statement, of_gaussian - of_domain, 1.0, what, base=2)
 
 

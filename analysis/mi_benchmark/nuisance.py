@@ -157,7 +157,7 @@ def decodable_claim(decoded: pd.DataFrame) -> Claim:
     """
     statement = (
         f"The nuisance does not change the true MI: the decodable MI falls by less "
-        f"than {MARGIN:.0%}."
+        f"than {MARGIN:.0%} (our limit)."
     )
     if decoded.empty:
         return Claim(statement, "not tested", NOT_DECODED)

@@ -232,7 +232,7 @@ def over_baseline(runs: pd.DataFrame) -> list[Claim]:
                     "of accuracy",
                     over="seeds",
                 )
-            claims.append(claim)
+            claims.append(claim._replace(is_ours=True))
     return claims
 
 

@@ -197,7 +197,7 @@ def claims(study: str, runs: pd.DataFrame) -> list[Claim]:
             statement = f"{case}: V-information finds the structure better than {name}."
             if loss.any():
                 claim = negative(
-                    statement, replicated(loss), what, "of 1", over="data sets"
+                    statement, replicated(loss), what, "", over="data sets"
                 )
             else:
                 reason = f"both score the same on each of {len(shared)} data sets."

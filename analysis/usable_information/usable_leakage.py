@@ -152,7 +152,7 @@ def finding(is_hiding: bool, label: str, figures: pd.DataFrame) -> str:
         bits = plus_minus(row["value_bits"], row["value_bits_error"])
         where = f"{row['block']} of {row['of']}"
         if is_hiding:
-            where = f"features hidden from {row['of']}"
+            where = f"features trained to hide it from {row['of']}"
         if is_hiding and row["of"] == NOTHING:
             where = "features that hide nothing"
         parts.append(f"{bits} in {where} ({row['family']})")

@@ -44,7 +44,7 @@ def test_an_interval_on_one_side_of_the_limits_decides(interval, limits, verdict
         (replicated([-0.1]), "-0.100 bits (one run, no interval"),
         (
             Estimate(INF, n=2, interval=(0.5, INF)),
-            "not finite, or not run, in some runs",
+            "diverged or not run",
         ),
     ],
 )
