@@ -8,7 +8,7 @@ from analysis.mi_benchmark.critic_architecture import ANALYSIS
 from tests.analysis.mi_benchmark.grids import crossed
 from tests.analysis.pictures import drawn
 
-BITS = [[2.0, 10.0]]
+BITS = [[6.0, 10.0]]
 CRITICS = ["inner", "bilinear", "separable", "joint"]
 
 

@@ -82,6 +82,24 @@ def test_what_the_labels_cannot_give_does_not_hold_whatever_was_estimated():
     assert claim.verdict == "confirmed"
 
 
+def test_a_documented_range_is_judged_as_the_documentation_estimates():
+    """Between 3.03 and 3.61 bits by classifiers, which is ours; as they did it is less."""
+    trainings = []
+    for number in range(3):
+        figures = {"I(z_y;Y|D)": 3.2, "H(Y|D)": math.log2(10)}
+        of_seed = training("nvae", number, items=str(number), **figures)
+        value = Estimate(1.5 + number / 100)
+        of_seed.routes["labels-as-numbers"] = {"I(z_y;Y|D)": value}
+        trainings.append(of_seed)
+    verdicts = {}
+    for claim in claims(trainings):
+        if claim.statement.startswith("NVAE: I(z_y;Y|D)"):
+            verdicts[claim.is_ours] = claim.verdict
+    assert verdicts == {False: "contradicted", True: "confirmed"}
+    draws = [training("nvae draws", number) for number in range(3)]
+    assert all(claim.is_ours for claim in claims(draws))
+
+
 def test_an_absent_block_is_not_zero():
     claim = by_classifiers(
         "diva", [training("diva")], "co-information(z_dy;Y;D)", 0.0, 0.0
