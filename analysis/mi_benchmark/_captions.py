@@ -108,6 +108,7 @@ def least_error(rows: pd.DataFrame, by: str, fields: Sequence[str]) -> str:
         notes.append(note + ", no significant difference" * has_ties)
         verb = "" if parts else f" {'have' if has_ties else 'has'} the least MSE"
         error = plus_minus(mean.value, mean.standard_error)
+        error = f"from {error}" if has_ties else error
         parts.append(
             f"{named(least, FEW)}{verb} for {place} at {bits:g} bits, {error} bits²"
         )

@@ -111,7 +111,7 @@ def depth_table(evidence: Evidence, bound: str, bits: float, prefix: str) -> Res
         columns = ["bias_bits", "variance_bits2", "mse_bits2"]
         against = published_table("table2", columns, ["domain", "depth"], figures)
     sentences = [
-        depth_finding(runs),
+        f"With {bound} at {bits:g} bits {depth_finding(runs)}",
         f"Error of {bound} by critic depth at a true MI of {bits:g} bits; bias = mean "
         "estimate - truth.",
         "All steps are included, from the first one on, as in the paper; the second "
@@ -138,13 +138,13 @@ def depth_finding(runs: pd.DataFrame) -> str:
     """
     first, *deeper = sorted(set(runs["depth"]))
     if len(deeper) < 2:
-        return "Fewer than three depths were run."
+        return "fewer than three depths were run."
     second, deepest = deeper[0], deeper[-1]
     shallow = runs.assign(shallow=runs["depth"] == first)
     of_first = paired_changes(shallow, "shallow", True, False, "mse_bits2")
     of_deepest = paired_changes(runs, "depth", deepest, second, "mse_bits2")
     return (
-        f"Depth {first} {sure_text(of_first, f'depths {second} to {deepest}')}; depth "
+        f"depth {first} {sure_text(of_first, f'depths {second} to {deepest}')}; depth "
         f"{deepest} {sure_text(of_deepest, f'depth {second}')}."
     )
 

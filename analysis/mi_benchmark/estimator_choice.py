@@ -78,7 +78,7 @@ def table_3(evidence: Evidence) -> Result:
     text = spread_estimators(pd.concat(parts), [*GROUP, "true_bits", "of"], "-")
     text = text.rename(columns=FIELD_TITLES | {"of": ""})
     sentences = [
-        least_error(evidence.rows, "domain", ["bound"]),
+        "Against the nominal MI " + least_error(evidence.rows, "domain", ["bound"]),
         "MSE (bits²) over all steps of a segment, by estimator.",
     ]
     return evidence.result(

@@ -84,7 +84,9 @@ def test_what_was_run_has_a_page_and_what_was_not_is_said(store):
     page = (store / "estimator-choice.md").read_text()
     title, finding, *_ = page.split("\n\n")
     assert title.startswith("# Table 3")
-    assert finding.startswith("**js and dv have the least MSE for text at 2 bits, ")
+    assert finding.startswith(
+        "**Against the nominal MI js and dv have the least MSE for "
+    )
     assert "## Profile laptop" in page
     assert "## Profile smoke" not in page
     assert f"`{SWEEP} PROFILE=paper`" in page
