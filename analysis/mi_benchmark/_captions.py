@@ -35,6 +35,7 @@ DECODED = (
     "standard error of the decoding."
 )
 FEW = 5  # candidates of a domain and true MI that are named
+MANY = 9  # domains and true MI beyond which errors are left to the table
 PUBLISHED = {
     "steps": {4000}, "width": {256}, "batch": {64}, "learning_rate": {5e-4}, "sources": {10}, "size": {64},
     "pool": {"gaussian", "mnist", "imdb-bert"}, "schedule_bits": {(2.0, 4.0, 6.0, 8.0, 10.0)}, "precision": {"float32"},
@@ -97,6 +98,7 @@ def least_error(rows: pd.DataFrame, by: str, fields: Sequence[str]) -> str:
     rows = rows.assign(candidate=candidate)
     parts = []
     notes = []
+    winners: dict[tuple[str, str], list[str]] = {}
     for (place, bits), part in rows.groupby([by, "true_bits"], sort=False):
         least = not_surely_worse(part)
         if not least:
@@ -109,11 +111,18 @@ def least_error(rows: pd.DataFrame, by: str, fields: Sequence[str]) -> str:
         verb = "" if parts else f" {'have' if has_ties else 'has'} the least MSE"
         error = plus_minus(mean.value, mean.standard_error)
         error = f"from {error}" if has_ties else error
-        parts.append(
-            f"{named(least, FEW)}{verb} for {place} at {bits:g} bits, {error} bits²"
-        )
+        names = named(least, FEW)
+        parts.append(f"{names}{verb} for {place} at {bits:g} bits, {error} bits²")
+        winners.setdefault((names, place), []).append(f"{bits:g}")
     if not parts:
         return "No estimate is finite in every run."
+    if len(parts) > MANY:
+        parts = [
+            f"{names} for {place} at {', '.join(bits)}"
+            for (names, place), bits in winners.items()
+        ]
+        note = f" ({notes[0]})" if len(set(notes)) == 1 else ""
+        return f"the least MSE has, by true MI in bits: {'; '.join(parts)}{note}."
     if len(set(notes)) > 1:
         parts = [f"{part} ({note})" for part, note in zip(parts, notes)]
         return f"{'; '.join(parts)}."

@@ -121,6 +121,16 @@ def test_the_least_error_names_all_that_are_not_surely_worse(first, second, find
     assert least_error(rows, "domain", ["critic"]).startswith(finding)
 
 
+def test_many_levels_are_named_without_their_errors():
+    """Four domains at three true MI, of which critic b wins the last in each."""
+    rows = rows_of([[1, 1, 3]], [[2, 2, 2]])
+    parts = [rows.assign(domain=name) for name in ("text", "images", "mixed", "noise")]
+    finding = least_error(pd.concat(parts), "domain", ["critic"])
+    beginning = "the least MSE has, by true MI in bits: a for text at 2, 4; b for text"
+    assert finding.startswith(f"{beginning} at 6; a for images")
+    assert finding.endswith("b for noise at 6 (lowest in one run).")
+
+
 def test_true_mi_has_four_digits():
     figures = pd.DataFrame({"true_bits": [1 / math.log(2), 2.0], "runs": 1})
     text = figures_text(figures, ["true_bits"], {})
