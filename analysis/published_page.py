@@ -2,6 +2,7 @@
 docs/results/published.md, from what the pages of the analyses were written from.
 """
 
+import itertools
 import json
 import math
 import re
@@ -24,6 +25,7 @@ from analysis.common.published import (
 )
 from analysis.common.tables import plus_minus, short
 from analysis.report import Section, make_command
+from infoscope.tracking.recorded import sample_times
 from infoscope.tracking.status import mean_work, status
 
 WORKS = {
@@ -38,6 +40,7 @@ CLAIM = [
     "claim", "verdict", "evidence", "value", "low", "high", "above", "below", "unit", "n",
     "over", "ours", "profile",
 ]  # fmt: skip
+PAUSE = pd.Timedelta(minutes=30)  # the longest between two samples of a machine at work
 ROUNDING = 1e-6  # of the numbers in a CSV file
 # settings: as published; at its first true values only; with other data or training
 PUBLISHED, IN_PART, OTHER = "published", "published, in part", "other"
@@ -71,14 +74,32 @@ def facts(profile: str, part: Section, runs: pd.DataFrame) -> dict:
 
 
 def hours(runs: pd.DataFrame) -> float:
-    """The hours in which at least one of the runs was under way."""
-    begins = runs["start"]
-    ends = begins + pd.to_timedelta(runs["seconds"], unit="s")
-    spans = pd.DataFrame({"begin": begins, "end": ends}).sort_values("begin")
+    """The hours in which at least one of the runs was under way, without pauses."""
+    rows = []
+    for run in runs.itertuples():
+        rows += _spans(run.run_id, run.start, pd.Timedelta(run.seconds, unit="s"))
+    spans = pd.DataFrame(rows, columns=["begin", "end"]).sort_values("begin")
     before = spans["end"].cummax().shift(fill_value=spans["begin"].iloc[0])
     alone_from = spans["begin"].where(spans["begin"] > before, before)
     alone = (spans["end"] - alone_from).clip(lower=pd.Timedelta(0))
     return alone.sum() / pd.Timedelta(hours=1)
+
+
+def _spans(
+    run_id: str, start: pd.Timestamp, duration: pd.Timedelta
+) -> list[tuple[pd.Timestamp, pd.Timestamp]]:
+    """Begin and end of a run; of each of its parts, where it was interrupted."""
+    end = start + duration
+    sampled = sample_times(run_id) if duration > PAUSE else []
+    if not sampled:
+        return [(start, end)]
+    parts = []
+    begin = start
+    for earlier, later in itertools.pairwise([start, *sampled, end]):
+        if later - earlier > PAUSE:
+            parts.append((begin, earlier))
+            begin = later
+    return [*parts, (begin, end)]
 
 
 def facts_on(page: Path) -> list[dict]:

@@ -162,7 +162,18 @@ def test_nothing_published_makes_no_page(tmp_path):
         ([7200, 0], [3600, 3600], 2.0),
     ],
 )
-def test_hours_in_which_runs_overlap_count_once(begins, seconds, expected):
+def test_hours_in_which_runs_overlap_count_once(monkeypatch, begins, seconds, expected):
+    monkeypatch.setattr(published_page, "sample_times", lambda run: [])
     start = pd.Timestamp(0, tz="UTC") + pd.to_timedelta(begins, unit="s")
-    runs = pd.DataFrame({"start": start, "seconds": seconds})
+    runs = pd.DataFrame({"run_id": ["a", "b"], "start": start, "seconds": seconds})
     assert published_page.hours(runs) == pytest.approx(expected)
+
+
+def test_hours_leave_out_the_pause_of_an_interrupted_run(monkeypatch):
+    """It worked for 20 minutes, and after five hours for another 40."""
+    start = pd.Timestamp(0, tz="UTC")
+    minutes = [10, 20, 320, 340]
+    sampled = [start + pd.Timedelta(minutes=minute) for minute in minutes]
+    monkeypatch.setattr(published_page, "sample_times", lambda run: sampled)
+    runs = pd.DataFrame({"run_id": ["a"], "start": [start], "seconds": [6 * 3600]})
+    assert published_page.hours(runs) == pytest.approx(1.0)

@@ -45,6 +45,8 @@ from infoscope.tracking.tags import (
 )
 
 Content = TypeVar("Content")
+# by MLflow, every minute or two
+SAMPLED = "system/cpu_utilization_percentage"
 
 
 def runs(
@@ -256,6 +258,15 @@ def curve(run_id: str, name: str) -> pd.Series:
     points = sorted(history, key=lambda point: (point.step, point.timestamp))
     values = {point.step: point.value for point in points}  # the newest of each step
     return pd.Series(values, name=name, dtype=float).rename_axis("step")
+
+
+def sample_times(run_id: str) -> list[pd.Timestamp]:
+    """Times (UTC) at which MLflow sampled the machine while a run was under way; none
+    of a run from an archive.
+    """
+    history = connect(tracking_uri()).get_metric_history(run_id, SAMPLED)
+    stamps = sorted(point.timestamp for point in history)
+    return [pd.Timestamp(stamp, unit="ms", tz="UTC") for stamp in stamps]
 
 
 def _older_name(client: MlflowClient, run_id: str, name: str) -> str:
