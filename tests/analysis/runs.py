@@ -3,6 +3,7 @@
 import pandas as pd
 
 RUN = {
+    "run_id": "0" * 32,
     "version": "1",
     "profile": "laptop",
     "outcome": "complete",
