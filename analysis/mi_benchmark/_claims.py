@@ -124,7 +124,7 @@ def too_small(statement: str, bits: float) -> Claim:
     return Claim(statement, "not tested", why)
 
 
-def against(truth: str, claims: Sequence[Claim]) -> list[Claim]:
+def scored_against(truth: str, claims: Sequence[Claim]) -> list[Claim]:
     """Claims that are scored against a truth: ours, where it is not the paper's."""
     return [claim._replace(is_ours=truth != NOMINAL) for claim in claims]
 
@@ -245,7 +245,7 @@ def every_claim(
     """
     if not rows.size:
         return Claim(statement, "not tested", "not run.")
-    largest = rows.groupby(list(fields))["seed"].nunique().max()
+    most_runs = rows.groupby(list(fields))["seed"].nunique().max()
     cells: dict[str, list[str]] = {"confirmed": [], "contradicted": [], "undecided": []}
     for values_of_cell, part in rows.groupby(list(fields), sort=False):
         values = part[figure].to_numpy(float)
@@ -261,7 +261,7 @@ def every_claim(
     )
     names = ", ".join(rows["bound"].unique())
     limits = f"{names} within {limit:.0%} (our limit)"
-    if largest == 1:
+    if most_runs == 1:
         worst = f"the largest error of {total} cells is {rows[figure].max():.0%}"
         return Claim(statement, "not tested", f"{limits}: one run each, {worst}.")
     evidence = f"{limits} by 95 % interval over runs, {total} cells: {counts}"

@@ -207,10 +207,12 @@ def correlations(runs: pd.DataFrame, comparable: bool) -> list[Claim]:
             continue
         r = correlation(complete.columns.to_numpy(float), -complete.to_numpy())
         more = f", {complete.shape[1]} depths{short}"
-        deeper = complete.loc[:, complete.columns > 1]
+        shallowest = complete.columns[0]
+        deeper = complete.drop(columns=shallowest)
         if deeper.shape[1] > 2:
             without = correlation(deeper.columns.to_numpy(float), -deeper.to_numpy())
-            more += f"; without depth 1 {with_interval(without, form='+.2f')}"
+            of_deeper = with_interval(without, form="+.2f")
+            more += f"; without depth {shallowest:g} {of_deeper}"
         if comparable and domain in of_theirs:
             more += (
                 "; from the paper's own table (joint critic, one run) "

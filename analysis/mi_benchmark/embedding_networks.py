@@ -11,10 +11,10 @@ from analysis.common.tables import Analysis, Result
 from analysis.mi_benchmark._benchmark import Benchmark, Evidence, figures_text
 from analysis.mi_benchmark._captions import CURVES_ONLY, DECODED, PUBLISHED, least_error
 from analysis.mi_benchmark._claims import (
-    against,
     every_claim,
     limit_claim,
     relative_error,
+    scored_against,
 )
 from analysis.mi_benchmark._terms import (
     GROUP,
@@ -81,7 +81,9 @@ def claims(rows: pd.DataFrame) -> list[Claim]:
         scored = judged.dropna(subset=column)
         if scored.empty:
             statement = f"All estimators work well, against the {truth} MI."
-            claims += against(truth, [Claim(statement, "not tested", NOT_DECODED)])
+            claims += scored_against(
+                truth, [Claim(statement, "not tested", NOT_DECODED)]
+            )
             continue
         relative = relative_error(scored, ESTIMATE, column)
         scored = scored.assign(
@@ -97,7 +99,7 @@ def claims(rows: pd.DataFrame) -> list[Claim]:
             cell = ["bound", "true_bits"]
             claim = every_claim(statement, joint, cell, "relative", REASONABLE)
             of_truth.append(claim)
-        claims += against(truth, of_truth + same_estimate_claims(truth, scored))
+        claims += scored_against(truth, of_truth + same_estimate_claims(truth, scored))
     return claims
 
 

@@ -9,7 +9,7 @@ from analysis.common.claims import Claim
 from analysis.common.figures import draw_estimates, drawing
 from analysis.common.figures import draw_truths as draw_both
 from analysis.common.published import PAPERS, published_table
-from analysis.common.tables import Analysis, Result, summarise
+from analysis.common.tables import Analysis, Result, level_with, summarise
 from analysis.mi_benchmark._benchmark import (
     Benchmark,
     Evidence,
@@ -18,7 +18,7 @@ from analysis.mi_benchmark._benchmark import (
     spread_estimators,
 )
 from analysis.mi_benchmark._captions import DECODED, least_error
-from analysis.mi_benchmark._claims import against, paired_claim, too_small
+from analysis.mi_benchmark._claims import paired_claim, scored_against, too_small
 from analysis.mi_benchmark._terms import (
     FIELD_TITLES,
     GROUP,
@@ -28,7 +28,6 @@ from analysis.mi_benchmark._terms import (
     SCORES,
     titled,
 )
-from infoscope.metrics import replicated
 from infoscope.metrics.report import listed
 from sweeps.mi_benchmark.settings import ESTIMATORS
 
@@ -168,7 +167,7 @@ def claims(rows: pd.DataFrame) -> list[Claim]:
     gaussian = at_high[at_high["domain"] == "gaussian"]
     claims = []
     for truth, figure in SCORES.items():
-        claims += against(truth, [no_universal_winner(rows, truth, figure)])
+        claims += scored_against(truth, [no_universal_winner(rows, truth, figure)])
     for bound in ("nwj", "mine") if len(images) else ():
         statement = f"In images at a large MI, {bound} is more accurate than SMILE-inf."
         claim = too_small(statement, bits)
@@ -197,7 +196,7 @@ def truth_claims(rows: pd.DataFrame) -> list[Claim]:
                 f"against the {truth} MI."
             )
             claim = paired_claim(statement, text, "bound", bound, "dv", figure)
-            claims += against(truth, [claim])
+            claims += scored_against(truth, [claim])
     return claims
 
 
@@ -220,42 +219,27 @@ def no_universal_winner(rows: pd.DataFrame, truth: str, figure: str) -> Claim:
     keys = ["domain", "seed", "bound"]
     by_seed = rows.groupby(keys)[figure].agg(_mean).unstack("bound")
     beaten = {}
+    has_won = dict.fromkeys(by_seed, True)
     for domain, errors in by_seed.groupby(level="domain"):
         for bound in errors:
             others = errors.drop(columns=bound)
-            better = _surely_lower(errors[bound], others)
-            if better:
+            level = level_with(errors[bound], others)
+            better = others.drop(columns=level).mean()
+            if len(better):
                 beaten.setdefault(
-                    bound, f"{bound} has a larger MSE than {better} in {domain}"
+                    bound,
+                    f"{bound} has a larger MSE than {better.idxmin()} in {domain}",
                 )
+            has_won[bound] &= not level_with(-errors[bound], -others)
     left = [bound for bound in by_seed if bound not in beaten]
+    winners = [bound for bound, is_winner in has_won.items() if is_winner]
     if not left:
         return Claim(statement, "confirmed", f"{'; '.join(beaten.values())}.")
-    evidence = f"no estimator is surely better in any domain than {listed(left)}"
-    if len(left) == 1 and _wins_everywhere(left[0], by_seed):
-        evidence = f"{left[0]} is surely the most accurate in every domain"
-        return Claim(statement, "contradicted", f"{evidence}.")
-    return Claim(statement, "undecided", f"{evidence}.")
-
-
-def _surely_lower(errors: pd.Series, others: pd.DataFrame) -> str:
-    """The estimator whose MSE is surely lower, by the paired 95 % interval over seeds,
-    the lowest first; empty if none is.
-    """
-    for name in others.mean().sort_values().index:
-        difference = (errors - others[name]).dropna().to_numpy()
-        if len(difference) > 1 and replicated(difference).low > 0:
-            return str(name)
-    return ""
-
-
-def _wins_everywhere(bound: str, by_seed: pd.DataFrame) -> bool:
-    """Whether an estimator's MSE is surely below that of all others in all domains."""
-    for _, errors in by_seed.groupby(level="domain"):
-        for other in errors.drop(columns=bound):
-            if not _surely_lower(errors[other], errors[[bound]]):
-                return False
-    return True
+    if winners:
+        evidence = f"{winners[0]} is surely the most accurate in every domain."
+        return Claim(statement, "contradicted", evidence)
+    evidence = f"in no domain is another surely more accurate than {listed(left)}."
+    return Claim(statement, "undecided", evidence)
 
 
 def _mean(values: pd.Series) -> float:

@@ -20,11 +20,11 @@ from analysis.mi_benchmark._captions import (
     setting_differences,
 )
 from analysis.mi_benchmark._claims import (
-    against,
     by_data_set,
     factor_claim,
     over_runs,
     relative_error,
+    scored_against,
 )
 from analysis.mi_benchmark._terms import (
     GROUP,
@@ -195,7 +195,7 @@ def claims(rows: pd.DataFrame) -> list[Claim]:
                 if domain in errors:
                     claim = gaussian_comparison(panel, domain, truth, errors)
                     of_truth.append(claim)
-            for claim in against(truth, of_truth):
+            for claim in scored_against(truth, of_truth):
                 is_ours = claim.is_ours or panel != AS_PUBLISHED
                 claims.append(claim._replace(is_ours=is_ours))
     return claims

@@ -24,7 +24,7 @@ from analysis.mi_benchmark._benchmark import (
     figures_text,
 )
 from analysis.mi_benchmark._captions import CURVES_ONLY, DECODED, PUBLISHED, runs_text
-from analysis.mi_benchmark._claims import against, limit_claim, relative_error
+from analysis.mi_benchmark._claims import limit_claim, relative_error, scored_against
 from analysis.mi_benchmark._terms import (
     CONSTANT,
     GROUP,
@@ -267,7 +267,9 @@ def layer_claims(rows: pd.DataFrame) -> list[Claim]:
     for (domain, pool), part in judged.groupby(GROUP, sort=False):
         place = f"{domain} ({pool})"
         for truth, column in TRUTHS.items():
-            claims += against(truth, [accuracy_claim(place, part, truth, column)])
+            claims += scored_against(
+                truth, [accuracy_claim(place, part, truth, column)]
+            )
         claims.append(order_claim(place, part))
     return claims
 

@@ -19,10 +19,10 @@ from analysis.mi_benchmark._benchmark import (
 )
 from analysis.mi_benchmark._captions import CURVES_ONLY, DECODED, PUBLISHED
 from analysis.mi_benchmark._claims import (
-    against,
     every_claim,
     ratio_claim,
     relative_error,
+    scored_against,
 )
 from analysis.mi_benchmark._terms import (
     CONSTANT,
@@ -113,7 +113,7 @@ def claims(rows: pd.DataFrame, decoded: pd.DataFrame) -> list[Claim]:
     for truth in SCORES:
         of_truth = scored[truth]
         robust = robust_claims(truth, of_truth, rows["bound"].unique())
-        claims += against(truth, [threshold_claim(truth, of_truth), *robust])
+        claims += scored_against(truth, [threshold_claim(truth, of_truth), *robust])
     return claims
 
 

@@ -13,11 +13,11 @@ from analysis.common.tables import Analysis, Result
 from analysis.mi_benchmark._benchmark import Benchmark, Evidence, figures_text
 from analysis.mi_benchmark._captions import DECODED, PUBLISHED
 from analysis.mi_benchmark._claims import (
-    against,
     every_claim,
     limit_claim,
     paired_changes,
     relative_error,
+    scored_against,
 )
 from analysis.mi_benchmark._terms import (
     GROUP,
@@ -113,7 +113,7 @@ def claims(rows: pd.DataFrame) -> list[Claim]:
         largest = part[is_largest & (part["bound"] != OFF_BY_DEFINITION)]
         for truth, column in TRUTHS.items():
             claim = accuracy_claim(place, truth, column, largest)
-            claims += against(truth, [claim])
+            claims += scored_against(truth, [claim])
     return claims
 
 
