@@ -151,7 +151,9 @@ def draw_estimates(
 
 
 def draw_truths(axis: Any, rows: pd.DataFrame) -> None:
-    """Both truths by true MI."""
+    """Both truths by true MI; estimates above one and a half times the largest leave
+    the panel.
+    """
     truth = rows.drop_duplicates("true_bits")
     nominal = truth["true_bits"]
     decodable = truth["decodable_bits"]
@@ -159,11 +161,10 @@ def draw_truths(axis: Any, rows: pd.DataFrame) -> None:
     draw_level(
         axis, nominal, decodable, color="black", linestyle=":", label="decodable MI"
     )
-    axis.set(xlabel="true MI (bits)")
+    axis.set(xlabel="true MI (bits)", ylim=(0, 1.5 * nominal.max()))
 
 
 def draw_second_half(axis: Any, rows: pd.DataFrame) -> None:
     """Estimates of the second half by true MI, a line per estimator, with both truths."""
     draw_estimates(axis, rows, "true_bits", "second_half_mean_bits")
     draw_truths(axis, rows)
-    axis.set(ylim=(0, 1.5 * rows["true_bits"].max()))

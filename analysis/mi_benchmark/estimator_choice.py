@@ -124,7 +124,8 @@ def both_truths(evidence: Evidence) -> Result:
     sentences = [
         truth_finding(figures),
         "Estimates over all steps, scored against the nominal true MI and against "
-        f"the decodable one. {DECODED}",
+        f"the decodable one. {DECODED} In the figure, estimates above one and a half "
+        "times the largest true MI leave their panel.",
     ]
     text = figures_text(figures, PLACE, TITLES)
     draw = drawing(figures, draw_truths, "estimate (bits)")

@@ -116,9 +116,8 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
 
 
 def domain_names(runs: pd.DataFrame) -> dict[int, str]:
-    """The name of each held-out domain, from one of its runs: "75 orange", digits at 75
-    degrees in orange, is 75° in orange. Its number where no run has its tables, as all
-    that were loaded from a file.
+    """The name of each held-out domain, from one of its runs; its number where no run
+    has its tables, as all that were loaded from a file.
     """
     names = {}
     for run in runs.drop_duplicates("held_out").itertuples():
@@ -129,8 +128,15 @@ def domain_names(runs: pd.DataFrame) -> dict[int, str]:
             continue
         is_outside = accuracies["part"] == "out_of_domain"
         name = str(accuracies.loc[is_outside, "domain"].iloc[0])
-        names[run.held_out] = re.sub(r"^(\d+) ([a-z]+)$", r"\1° in \2", name)
+        names[run.held_out] = in_words(name)
     return names
+
+
+def in_words(domain: str) -> str:
+    """A domain in words: "75", digits turned by 75 degrees, is 75°, and "75 orange" 75°
+    in orange.
+    """
+    return re.sub(r"^(\d+)", r"\1°", domain).replace("° ", "° in ")
 
 
 def compared(runs: pd.DataFrame) -> pd.DataFrame:
@@ -243,7 +249,8 @@ def _published_accuracies(figures: pd.DataFrame, unlike: str) -> pd.DataFrame:
     rows = []
     accuracies = published("domain_accuracies")
     for paper in accuracies[accuracies["model"].isin(MODELS)].to_dict("records"):
-        place = _place(paper["data"], paper["model"], paper["held_out"])
+        held_out = in_words(str(paper["held_out"]))
+        place = _place(paper["data"], paper["model"], held_out)
         row = {
             "place": f"{place} ({paper['source']})",
             "quantity": "accuracy in a new domain",
@@ -254,7 +261,7 @@ def _published_accuracies(figures: pd.DataFrame, unlike: str) -> pd.DataFrame:
         is_same = (
             (figures["data"] == paper["data"])
             & (figures["model"] == paper["model"])
-            & (figures["held_out_name"] == str(paper["held_out"]))
+            & (figures["held_out_name"] == held_out)
         )
         for ours in figures[is_same].to_dict("records"):
             row["ours"] = ours[OUTSIDE]
@@ -348,7 +355,7 @@ def draw(runs: pd.DataFrame, *paths: Path) -> None:
     domains = runs["held_out_name"].unique()
     ylabel = "accuracy, 95 % interval over items"
     for axis, domain in panel_by_panel(
-        paths, domains, (4.6, 3.8), (1.5, 0), ylabel=ylabel, ncols=2, dpi=130
+        paths, domains, (4, 3.4), (1.5, 0), 2, ylabel, ncols=2, dpi=130, sharey=True
     ):
         in_domain = runs[runs["held_out_name"] == domain]
         for place, (_, rows) in enumerate(in_domain.groupby("model", sort=False)):

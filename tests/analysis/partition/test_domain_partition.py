@@ -70,7 +70,7 @@ def test_differences_are_paired_within_seeds(tmp_path):
     text = result.text.set_index("model")
     assert text.loc["nvae", GAIN] == "0.101 ± 0.001"
     assert text.loc["erm", GAIN] == "-"
-    assert text.loc["nvae", "held out"] == "75"
+    assert text.loc["nvae", "held out"] == "75°"
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_published_figures_are_beside_ours_with_what_differs():
 
 @pytest.mark.parametrize(
     "domain, name",
-    [("75 orange", "75° in orange"), ("75", "75"), ("hospital 2", "hospital 2")],
+    [("75 orange", "75° in orange"), ("75", "75°"), ("hospital 2", "hospital 2")],
 )
 def test_a_domain_of_angle_and_colour_is_in_words(domain, name, monkeypatch):
     domains = pd.DataFrame({"part": ["out_of_domain"], "domain": [domain]})
