@@ -17,6 +17,7 @@ TRUTHS = {NOMINAL: "true_bits", "decodable": "decodable_bits"}
 SCORES = {NOMINAL: "mse_bits2", "decodable": "decodable_mse_bits2"}
 # reports NWJ's formula at the log density ratio: 1/e nat (0.53 bits) too low even there
 OFF_BY_DEFINITION = "js"
+MINE, RELEASED_MINE = "mine", "mine-one-step"  # as published; as in the released code
 # relative error up to which an estimate is called reliable; the paper gives no number
 REASONABLE = 0.25
 # why a claim against the decodable truth is undecided

@@ -23,8 +23,10 @@ from analysis.mi_benchmark._terms import (
     FIELD_TITLES,
     GROUP,
     LARGE_BITS,
+    MINE,
     NOT_DECODED,
     ORACLE,
+    RELEASED_MINE,
     SCORES,
     titled,
 )
@@ -32,7 +34,6 @@ from infoscope.metrics.report import listed
 from sweeps.mi_benchmark.settings import ESTIMATORS
 
 PLACE = [*GROUP, "true_bits", "bound"]
-MINE, RELEASED = "mine", "mine-one-step"  # as published; as in the released code
 TITLES = titled(
     "decodable_bits", "mean_bits", "mse_bits2", "decodable_mse_bits2", mean_bits="mean estimate (bits)",
     mse_bits2="MSE, nominal",
@@ -66,7 +67,9 @@ def table_3(evidence: Evidence) -> Result:
     if not evidence.comparison:
         shown["paper"] = "published_mse_bits2"
         remarks = ["The paper's figures are one run each."]
-        beside = figures[~is_not_released(figures)].replace({"bound": {RELEASED: MINE}})
+        beside = figures[~is_not_released(figures)].replace(
+            {"bound": {RELEASED_MINE: MINE}}
+        )
         against = published_table("table3", ["mse_bits2"], keys, beside)
     without_error = figures.drop(columns="oracle_critic_mse_bits2_error")
     parts = []
@@ -100,7 +103,7 @@ def as_released(figures: pd.DataFrame) -> pd.DataFrame:
     column = PAPERS + "mse_bits2"
     place = ["domain", "true_bits"]
     papers = figures[figures["bound"] == MINE].set_index(place)[column]
-    is_released = figures["bound"] == RELEASED
+    is_released = figures["bound"] == RELEASED_MINE
     moved = figures.loc[is_released, place].join(papers, on=place)[column]
     theirs = figures[column].mask(is_not_released(figures))
     theirs[is_released] = moved
@@ -110,7 +113,7 @@ def as_released(figures: pd.DataFrame) -> pd.DataFrame:
 def is_not_released(figures: pd.DataFrame) -> pd.Series:
     """Whether a row is of MINE, and there is one as its released code computes it."""
     place = pd.MultiIndex.from_frame(figures[["domain", "true_bits"]])
-    has_released = place.isin(place[figures["bound"] == RELEASED])
+    has_released = place.isin(place[figures["bound"] == RELEASED_MINE])
     return (figures["bound"] == MINE) & has_released
 
 
@@ -169,7 +172,7 @@ def claims(rows: pd.DataFrame) -> list[Claim]:
     claims = []
     for truth, figure in SCORES.items():
         claims += scored_against(truth, [no_universal_winner(rows, truth, figure)])
-    for bound in ("nwj", "mine") if len(images) else ():
+    for bound in ("nwj", MINE) if len(images) else ():
         statement = f"In images at a large MI, {bound} is more accurate than SMILE-inf."
         claim = too_small(statement, bits)
         if bits >= LARGE_BITS:

@@ -56,6 +56,21 @@ def test_section_5_6_does_not_hold(judge):
     assert "eta 0.7 on" in unchanged.evidence
 
 
+def test_mine_is_judged_as_released(judge):
+    """Averaged, it is worse than both others; as its released code computes it, better."""
+
+    def lost(cell, bits):
+        share = {"mine": 0.3, "mine-one-step": 0.1}.get(cell["bound"], 0.2)
+        return bits * (1 - share), 0.01
+
+    bounds = ["mine", "mine-one-step", "smile-inf"]
+    trained = crossed(**ADDED, bound=bounds, seed=[0, 1, 2])
+    _, verdicts = judge(ANALYSIS, trained + DECODING, lost, decodes=0.995)
+    robust = [text for text in verdicts if "more robust" in text]
+    assert len(robust) == 2
+    assert {verdicts[text] for text in robust} == {"confirmed"}
+
+
 def test_the_finding_is_what_is_found_and_decoded(judge):
     (result, _), _ = judge(ANALYSIS, CELLS, falling, decodes=0.95)
     assert "mine 5.4" in result.finding
