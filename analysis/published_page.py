@@ -294,7 +294,9 @@ def _claims(
     """The claims of every analysis under the profile that decides most, with its
     setting and runs (seeds).
     """
-    parts = [pd.DataFrame(columns=[*CLAIM, "work", "analysis", "setting", "runs"])]
+    parts = [
+        pd.DataFrame(columns=[*CLAIM, "work", "source", "analysis", "setting", "runs"])
+    ]
     for name, module in modules.items():
         claims = _saved(folder, "claims", name)
         if claims.empty or not on_pages[name]:
@@ -305,6 +307,7 @@ def _claims(
         facts_of = by_profile.get(profile, {})
         parts.append(
             claims[claims["profile"] == profile].assign(
+                source=module.ANALYSIS.claims_from,
                 work=WORKS[module.__name__.split(".")[1]],
                 analysis=name,
                 setting=facts_of.get("setting", OTHER),
@@ -318,12 +321,12 @@ def _claims(
 
 def _claims_by_analysis(claims: pd.DataFrame) -> Iterator[list[object]]:
     """The number of claims by verdict of each analysis, and its runs."""
-    names = ["work", "analysis", "setting", "profile", "runs"]
+    names = ["source", "analysis", "setting", "profile", "runs"]
     for names_of, part in claims.groupby(names, sort=False):
-        work, name, setting, profile, runs = names_of
+        source, name, setting, profile, runs = names_of
         counts = Counter(part["verdict"])
         numbers = [counts[verdict] for verdict in VERDICTS]
-        yield [work, _link(name), f"{setting} ({profile})", *numbers, runs]
+        yield [source, _link(name), f"{setting} ({profile})", *numbers, runs]
 
 
 def _linked(claims: pd.DataFrame, columns: Sequence[str]) -> list[list[object]]:

@@ -164,7 +164,7 @@ class Saved:
 @dataclass(frozen=True)
 class Analysis:
     """The tables of one experiment. options: of its command line, in addition to the
-    profile.
+    profile. claims_from: the paper and part of it whose sentences are judged.
 
     analyse: (runs, options) -> results; raises ValueError or LookupError when there is
     nothing to show.
@@ -173,6 +173,7 @@ class Analysis:
     experiment: str
     analyse: Callable[[pd.DataFrame, SimpleNamespace], Sequence[Result]]
     options: Sequence[click.Option] = ()
+    claims_from: str = ""
 
     def command(self, text: str | None = None) -> click.Command:
         """The command that prints and saves the tables; `text`: its help."""

@@ -302,4 +302,6 @@ def draw_scores(figures: pd.DataFrame, *paths: Path) -> None:
         axis.set(xlabel="alpha", ylim=(-0.02, 1.02))
 
 
-ANALYSIS = Analysis("entanglement-attacks", analyse)
+ANALYSIS = Analysis(
+    "entanglement-attacks", analyse, claims_from="Tokui & Sato 2021, section 5.2"
+)

@@ -414,4 +414,4 @@ def draw(figures: pd.DataFrame, *paths: Path) -> None:
         axis.set_xlabel("alpha")
 
 
-ANALYSIS = Analysis("toy-model", analyse)
+ANALYSIS = Analysis("toy-model", analyse, claims_from="Tokui & Sato 2021, section 5.1")

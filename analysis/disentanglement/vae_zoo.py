@@ -538,4 +538,5 @@ ANALYSIS = Analysis(
             help="whose trainings to show (default: beta-tcvae)",
         )
     ],
+    claims_from="Tokui & Sato 2021, section 5.2",
 )

@@ -290,4 +290,5 @@ ANALYSIS = Analysis(
         setting=PUBLISHED_SETTING,
         derive=add_place,
     ),
+    claims_from="Lee & Rhee 2024, section 5.1",
 )

@@ -332,4 +332,5 @@ ANALYSIS = Analysis(
             help="true MI, in bits (default: all, and the lowest in the first table)",
         ),
     ],
+    claims_from="Lee & Rhee 2024, section 5.2",
 )

@@ -139,4 +139,5 @@ def same_estimate_claims(truth: str, rows: pd.DataFrame) -> list[Claim]:
 ANALYSIS = Analysis(
     "embedding-networks",
     Benchmark(tables, order=PLACE, axes=("critic",), setting=PUBLISHED_SETTING),
+    claims_from="Lee & Rhee 2024, appendix D.1",
 )

@@ -273,4 +273,5 @@ ANALYSIS = Analysis(
     Benchmark(
         tables, order=[*GROUP, "true_bits", "rank", "bound", "seed"], derive=add_rank
     ),
+    claims_from="Lee & Rhee 2024, section 5.3",
 )

@@ -349,4 +349,5 @@ ANALYSIS = Analysis(
         axes=("sources", "rows", "schedule_bits"),
         decoded_by=("sources",),
     ),
+    claims_from="Lee & Rhee 2024, section 5.4",
 )

@@ -393,4 +393,5 @@ ANALYSIS = Analysis(
             encoded=rows["encoder"] != "identity",
         ),
     ),
+    claims_from="Lee & Rhee 2024, section 5.7",
 )

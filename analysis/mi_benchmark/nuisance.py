@@ -246,4 +246,5 @@ def draw_strength(axis: Any, rows: pd.DataFrame) -> None:
 ANALYSIS = Analysis(
     "nuisance",
     Benchmark(tables, order=PLACE, decoded_by=("nuisance",), setting=PUBLISHED_SETTING),
+    claims_from="Lee & Rhee 2024, section 5.6",
 )

@@ -192,4 +192,5 @@ ANALYSIS = Analysis(
         setting=PUBLISHED_SETTING,
         derive=lambda rows: rows.assign(dimension=rows["size"] ** 2),
     ),
+    claims_from="Lee & Rhee 2024, section 5.5",
 )

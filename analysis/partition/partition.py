@@ -425,7 +425,9 @@ OPTIONS = [
     ),
     option("again", is_flag=True, help="evaluate again what is evaluated already"),
 ]
-ANALYSIS = Analysis(EXPERIMENT, analyse, OPTIONS)
+ANALYSIS = Analysis(
+    EXPERIMENT, analyse, OPTIONS, claims_from="documentation of the framework"
+)
 
 
 def of_runs(frame: pd.DataFrame, models: str) -> tuple[list[Candidate], list[str]]:

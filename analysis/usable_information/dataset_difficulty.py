@@ -694,4 +694,5 @@ ANALYSIS = Analysis(
             "family", help="whose items are shown (default: the one that can use most)"
         )
     ],
+    claims_from="Ethayarajh et al. 2022, input transformations, figure 5",
 )

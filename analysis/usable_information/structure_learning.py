@@ -242,4 +242,6 @@ def draw(figures: pd.DataFrame, study: str, *paths: Path) -> None:
             axis.set_ylim(bottom=-0.02, top=max(0.2, axis.get_ylim()[1]))
 
 
-ANALYSIS = Analysis("structure-learning", analyse)
+ANALYSIS = Analysis(
+    "structure-learning", analyse, claims_from="Xu et al. 2020, section 6"
+)

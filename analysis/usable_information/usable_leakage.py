@@ -281,4 +281,6 @@ def draw(figures: pd.DataFrame, study: str, label: str, *paths: Path) -> None:
         axis.figure.colorbar(image, ax=axis, label="bits, up to H(Y)")
 
 
-ANALYSIS = Analysis("usable-leakage", analyse)
+ANALYSIS = Analysis(
+    "usable-leakage", analyse, claims_from="Xu et al. 2020, section 6.4"
+)

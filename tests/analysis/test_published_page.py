@@ -88,7 +88,9 @@ def test_the_finding_counts_what_was_run_compared_and_decided(contents):
 
 def test_claims_are_counted_and_those_that_fail_are_named(contents):
     """The page counts verdicts by analysis and shows what is contradicted."""
-    ((*_, confirmed, contradicted, undecided, not_tested, runs),) = contents["claims"]
+    (row,) = contents["claims"]
+    assert row[0] == "Lee & Rhee 2024, section 5.2"
+    confirmed, contradicted, undecided, not_tested, runs = row[3:]
     assert (confirmed, contradicted, undecided, not_tested, runs) == (1, 1, 1, 1, 3)
     ((link, claim, evidence),) = contents["contradicted"]
     assert link == "[critic-capacity](critic-capacity.md)"
