@@ -142,7 +142,7 @@ def panel_by_panel(
     groups: Iterable[T],
     each: tuple[float, float],
     more: tuple[float, float] = (0.0, 0.0),
-    across: int = 0,
+    across: int = 2,
     ylabel: str = "",
     **settings: Any,
 ) -> Iterator[tuple[Any, T]]:
@@ -151,12 +151,11 @@ def panel_by_panel(
 
     each      inches of a panel
     more      inches of the figure beside panels
-    across    panels in a row (0: all)
+    across    panels in a row; three are hard to read on a phone
     settings  as of `sheet`
     """
     groups = list(groups)
-    across = min(across or len(groups), len(groups))
-    across = max(across, 1)
+    across = max(1, min(across, len(groups)))
     down = max(1, math.ceil(len(groups) / across))
     width = each[0] * across + more[0]
     height = each[1] * down + more[1]

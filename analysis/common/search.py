@@ -152,7 +152,7 @@ def _scatter(
     Numbers but the depth are on logarithmic axes.
     """
     ended = trials["outcome"] == COMPLETE
-    layout = {"across": 2, "dpi": 120, "sharey": True, "ncols": 2}
+    layout = {"dpi": 120, "sharey": True, "ncols": 2}
     for axis, (column, title) in panel_by_panel(
         paths, settings.items(), (3, 2.8), (0, 0.4), ylabel=criterion, **layout
     ):

@@ -283,9 +283,8 @@ def draw_scores(figures: pd.DataFrame, *paths: Path) -> None:
     per training and attack.
     """
     groups = figures.groupby(SOURCE, sort=False)
-    across = figures["attack"].nunique()
     panels = panel_by_panel(
-        paths, groups, (3.2, 2.7), (0, 0.5), across, "score", sharey=True
+        paths, groups, (3.2, 2.7), (0, 0.5), ylabel="score", sharey=True
     )
     for axis, ((name, seed, attack), part) in panels:
         for score, line, mark in lines(part, "score"):

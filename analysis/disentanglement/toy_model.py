@@ -389,10 +389,10 @@ def draw(figures: pd.DataFrame, *paths: Path) -> None:
         "line: exact; points: estimated ± standard error over seeds; dotted: as "
         "printed, where that differs"
     )
-    groups = itertools.product(attacked["attack"].unique(), SCORES)
+    groups = itertools.product(SCORES, attacked["attack"].unique())
     settings = {"title": title, "dpi": 130, "sharey": True}
-    for axis, (attack, score) in panel_by_panel(
-        paths, groups, (3.6, 2.8), (0, 0.4), len(SCORES), "bits", **settings
+    for axis, (score, attack) in panel_by_panel(
+        paths, groups, (3.6, 2.8), (0, 0.4), ylabel="bits", **settings
     ):
         part = attacked[(attacked["attack"] == attack) & (attacked["score"] == score)]
         for factors, line, mark in lines(part, "factors"):

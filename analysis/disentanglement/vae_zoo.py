@@ -465,13 +465,13 @@ def draw_bars(figures: pd.DataFrame, *paths: Path) -> None:
     """
     places = figures["where"].unique()
     names = list(figures["name"].unique())
-    size = (max(7.5, 1.5 * len(names) * len(places) + 1.5), 3.8)
+    size = (max(5.0, 1.4 * len(names)), 3.0 * len(places) + 0.5)
     title = (
         "lower bound (grey), up to the upper bound (orange); ± standard error over "
         "trainings"
     )
-    with sheet(paths, 1, len(places), size, 130, title=title, sharey=True) as axes:
-        for axis, where in zip(axes[0], places):
+    with sheet(paths, len(places), 1, size, 130, title=title, sharey=True) as axes:
+        for axis, where in zip(axes.flat, places):
             bars = figures[figures["where"] == where].set_index(["name", "term"])
             for number, name in enumerate(names):
                 for side, term in enumerate(TERMS):
@@ -489,7 +489,7 @@ def draw_bars(figures: pd.DataFrame, *paths: Path) -> None:
             axis.set_xticks(range(len(names)), labels=names, rotation=25, ha="right")
             axis.tick_params(axis="x", pad=12)
             axis.axhline(0, color="black", linewidth=0.6)
-        axes[0, 0].set_ylabel("share of H(y)")
+            axis.set_ylabel("share of H(y)")
 
 
 def draw_bar(axis: Any, place: float, bounds: pd.Series) -> None:

@@ -263,7 +263,7 @@ def draw_curves(traces: pd.DataFrame, *paths: Path) -> None:
     highest = traces["true_bits"].max()
     groups = traces.groupby("bound", sort=False)
     for axis, (bound, rows) in panel_by_panel(
-        paths, groups, (3.2, 2.6), (0, 0.5), across=2, ylabel="estimate (bits)"
+        paths, groups, (3.2, 2.6), (0, 0.5), ylabel="estimate (bits)"
     ):
         for critic, line, style in lines(rows, "critic"):
             smooth = line["estimate_bits"].ewm(span=SPAN).mean()

@@ -144,7 +144,7 @@ def draw_networks(figures: pd.DataFrame, *paths: Path) -> None:
     """A panel for the data and behind every network, in each domain."""
     groups = figures.groupby(["domain", "name"], sort=False)
     for axis, ((domain, name), rows) in panel_by_panel(
-        paths, groups, (3, 2.5), (0, 0.5), across=2, ylabel="estimate (bits)"
+        paths, groups, (3, 2.5), (0, 0.5), ylabel="estimate (bits)"
     ):
         draw_second_half(axis, rows)
         axis.set_title(f"{name}, {domain}")

@@ -355,7 +355,7 @@ def draw(runs: pd.DataFrame, *paths: Path) -> None:
     domains = runs["held_out_name"].unique()
     ylabel = "accuracy, 95 % interval over items"
     for axis, domain in panel_by_panel(
-        paths, domains, (4, 3.4), (1.5, 0), 2, ylabel, ncols=2, dpi=130, sharey=True
+        paths, domains, (4, 3.4), ylabel=ylabel, ncols=2, dpi=130, sharey=True
     ):
         in_domain = runs[runs["held_out_name"] == domain]
         for place, (_, rows) in enumerate(in_domain.groupby("model", sort=False)):

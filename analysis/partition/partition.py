@@ -312,7 +312,7 @@ def summary(outcome: Outcome, results: Sequence[Result]) -> str:
 def draw_scores(evaluations: Sequence[Evaluation], *paths: Path) -> None:
     """Scores and quantities of every training with 95 % intervals over items, by kind."""
     kinds = tables.by_kind(evaluations)
-    across = 3
+    across = 2
     down = math.ceil(len(PANELS) / across)
     with sheet(paths, down, across, (4.2 * across, 2.7 * down), 130) as axes:
         axes[0, 0].figure.suptitle(

@@ -555,9 +555,11 @@ def draw(sets: pd.DataFrame, edges: Edges, *paths: Path) -> None:
     """Share of intervals that contain the truth, their width, and the error beside ksg,
     by the columns of `edges`.
     """
-    with sheet(paths, 3, len(edges), (2.8 * len(edges), 7.4), sharey="row") as axes:
-        for place, (title, (name, ends)) in enumerate(edges.items()):
-            shares, widths, errors = axes[:, place]
+    with sheet(
+        paths, len(edges), 3, (8.4, 2.4 * len(edges) + 0.8), sharey="col"
+    ) as axes:
+        for row, (title, (name, ends)) in zip(axes, edges.items()):
+            shares, widths, errors = row
             parts = sets.groupby(
                 pd.cut(sets[name], ends, right=False) if ends else name, observed=True
             )
@@ -593,13 +595,13 @@ def draw(sets: pd.DataFrame, edges: Edges, *paths: Path) -> None:
                 color=ORANGE,
                 label="RMSE of ksg",
             )
-            errors.set(xlabel=title, yscale="log")
-            for axis in (shares, widths):
-                axis.set_xticks(range(len(labels)), [""] * len(labels))
-            errors.set_xticks(range(len(labels)), labels, rotation=45, ha="right")
-        axes[0, 0].set(ylabel="share of distributions", ylim=(0, 1.02))
-        axes[1, 0].set_ylabel("width of the interval (bits),\nmedian and quartiles")
-        axes[2, 0].set_ylabel("RMSE (bits)")
+            errors.set(yscale="log")
+            for axis in row:
+                axis.set_xlabel(title)
+                axis.set_xticks(range(len(labels)), labels, rotation=45, ha="right")
+        axes[0, 0].set(title="share of distributions", ylim=(0, 1.02))
+        axes[0, 1].set_title("width of the interval (bits),\nmedian and quartiles")
+        axes[0, 2].set_title("RMSE (bits)")
         axes[0, 0].plot([], [], "o", color=BLUE, label="interval contains the truth")
         axes[0, 0].plot([], [], "o", color=ORANGE, label="grade A")
 

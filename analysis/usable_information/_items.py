@@ -152,7 +152,7 @@ def draw_right(tables: Tables, *paths: Path) -> None:
     of the class.
     """
     across = max(table["label"].nunique() for table in tables.values())
-    with sheet(paths, len(tables), across, (4.2 * across, 2.6 * len(tables))) as axes:
+    with sheet(paths, len(tables), across, (2.8 * across, 2.6 * len(tables))) as axes:
         for row, (name, table) in zip(axes, tables.items()):
             limits = (hardest_shown(table["pvi_bits"]), float(table["pvi_bits"].max()))
             for axis, (label, items) in zip(row, table.groupby("label")):

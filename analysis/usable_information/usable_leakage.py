@@ -264,7 +264,7 @@ def draw(figures: pd.DataFrame, study: str, label: str, *paths: Path) -> None:
     )
     bits = wide[list(figures["family"].unique())].astype(float)
     names = [f"{of} {block}" if study == "blocks" else of for of, block in bits.index]
-    size = (1.1 * bits.shape[1] + 3.5, 0.4 * len(bits) + 2.0)
+    size = (0.7 * bits.shape[1] + 3.3, 0.4 * len(bits) + 2.0)
     with sheet(paths, size=size) as ((axis,),):
         top = max(float(figures["ceiling_bits"].max()), 1e-9)
         texts = bits.map("{:.2f}".format)
