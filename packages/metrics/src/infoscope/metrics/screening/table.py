@@ -589,60 +589,26 @@ def _select(
     reader: _Reader,
 ) -> tuple[dict[str, dict[str, object]], list[Note]]:
     """What dependent columns, the strongest first, add to the selected ones; and notes."""
+    names, rows, notes = _candidates(question, names, reader.order)
+    if not names:
+        return {}, notes
     columns = question.columns
-    target = str(question.target)
-    notes = []
-    gaps = [name for name in names if 1 - columns[name].known.mean() > MAX_MISSING]
-    if gaps:
-        sentence = (
-            f"Not candidates for selection, with more than {MAX_MISSING:.0%} missing "
-            f"values: {listed(gaps)}."
-        )
-        notes.append(Note(sentence, "not candidates"))
-    names = [name for name in names if name not in gaps]
-    rows = question.complete_rows((*names, target))
-    complete = int(rows.sum())
-    if not names or complete < MIN_ROWS:
-        sentence = (
-            f"No column is selected: only {complete:,} rows have no missing value in "
-            "the candidates."
-        )
-        return {}, [*notes, Note(sentence, "no selection")]
-    if complete < len(rows):
-        notes.append(
-            Note(
-                f"Columns are selected on the {complete:,} rows without missing "
-                "values.",
-                "complete rows",
-            )
-        )
-    if complete > MAX_SELECTED_ROWS:
-        rows = _first_rows(rows, reader.order)
-        sentence = (
-            f"Columns are selected on {MAX_SELECTED_ROWS:,} of these rows, drawn at "
-            "random."
-        )
-        notes.append(Note(sentence, "rows drawn"))
+    target = columns[str(question.target)]
     smooth = {name: columns[name].smooth(rows) for name in names}
+    conditions = [columns[name].smooth(rows) for name in question.conditions]
     groups_of_rows = of_kept(groups, rows)
 
     def progress(share: float, what: str) -> None:
         reader.progress(reader.share + (1 - reader.share) * share, what)
 
-    conditions = [columns[name].smooth(rows) for name in question.conditions]
     choice = choose(
-        smooth,
-        columns[target].smooth(rows),
-        level,
-        groups_of_rows,
-        progress,
-        conditions,
+        smooth, target.smooth(rows), level, groups_of_rows, progress, conditions
     )
     chosen = [smooth[name] for name in choice.chosen]
     additions: dict[str, dict[str, object]] = {}
     for name in names:
         labels = []
-        for column in (columns[name], columns[target]):
+        for column in (columns[name], target):
             if column.kind in (WHOLE, CATEGORY):
                 labels.append(column.labels(rows))
         beyond_others = choice.beyond[name]
@@ -660,3 +626,44 @@ def _select(
             addition["like"] = choice.chosen[int(strength.argmax())]
         additions[name] = addition
     return additions, notes
+
+
+def _candidates(
+    question: _Question, names: Sequence[str], order: Codes
+) -> tuple[list[str], Mask, list[Note]]:
+    """The columns that may be selected, none where too few rows are complete; the rows
+    on which they are compared; and notes on what is left out.
+    """
+    notes = []
+    gaps = []
+    candidates = []
+    for name in names:
+        missing = 1 - question.columns[name].known.mean()
+        (gaps if missing > MAX_MISSING else candidates).append(name)
+    if gaps:
+        sentence = (
+            f"Not candidates for selection, with more than {MAX_MISSING:.0%} missing "
+            f"values: {listed(gaps)}."
+        )
+        notes.append(Note(sentence, "not candidates"))
+    rows = question.complete_rows((*candidates, str(question.target)))
+    complete = int(rows.sum())
+    if not candidates or complete < MIN_ROWS:
+        sentence = (
+            f"No column is selected: only {complete:,} rows have no missing value in "
+            "the candidates."
+        )
+        return [], rows, [*notes, Note(sentence, "no selection")]
+    if complete < len(rows):
+        sentence = (
+            f"Columns are selected on the {complete:,} rows without missing values."
+        )
+        notes.append(Note(sentence, "complete rows"))
+    if complete > MAX_SELECTED_ROWS:
+        rows = _first_rows(rows, order)
+        sentence = (
+            f"Columns are selected on {MAX_SELECTED_ROWS:,} of these rows, drawn at "
+            "random."
+        )
+        notes.append(Note(sentence, "rows drawn"))
+    return candidates, rows, notes

@@ -138,21 +138,7 @@ def hide(
     negative strength, counts below 1, a batch below 2.
     """
     inputs = as_matrix("x", x)
-    labels, codes = np.unique(np.asarray(u), return_inverse=True)
-    if len(codes) != len(inputs):
-        raise WrongLength(
-            f"u must be one class for each of {len(inputs)} rows of x, got "
-            f"{len(codes)}."
-        )
-    if len(labels) < 2:
-        raise NoVariation(
-            f"u must take at least two values, got {labels.tolist()!r} in all rows."
-        )
-    if labels.dtype.kind == "f" and np.mod(labels, 1).any():
-        raise WrongType(
-            f"u must be classes, got {len(labels)} different numbers; bin them into "
-            "classes."
-        )
+    codes = _classes(u, len(inputs))
     require_int("size", size, 1)
     require_int("steps", steps, 1)
     require_int("batch", batch, 2)
@@ -169,7 +155,7 @@ def hide(
         nn.BatchNorm1d(size, affine=False),
     )
     decoder = fully_connected([size, 64, width], generator)
-    adversary = against.build(size, len(labels), generator)
+    adversary = against.build(size, int(codes.max()) + 1, generator)
     frequencies = torch.bincount(targets) / len(targets)
     encoder_optimizer = torch.optim.Adam(
         [*encoder.parameters(), *decoder.parameters()], lr=learning_rate
@@ -203,3 +189,22 @@ def hide(
         error = float(functional.mse_loss(decoder(z), rows))
         log_loss = float(functional.cross_entropy(adversary(z), targets))
     return Hiding(lambda new: outputs(encoder, features(new)), error, log_loss)
+
+
+def _classes(u: ArrayLike, n: int) -> np.ndarray:
+    """The classes u [n] as numbers from 0; an error unless there are two at least."""
+    labels, codes = np.unique(np.asarray(u), return_inverse=True)
+    if len(codes) != n:
+        raise WrongLength(
+            f"u must be one class for each of {n} rows of x, got {len(codes)}."
+        )
+    if len(labels) < 2:
+        raise NoVariation(
+            f"u must take at least two values, got {labels.tolist()!r} in all rows."
+        )
+    if labels.dtype.kind == "f" and np.mod(labels, 1).any():
+        raise WrongType(
+            f"u must be classes, got {len(labels)} different numbers; bin them into "
+            "classes."
+        )
+    return codes
