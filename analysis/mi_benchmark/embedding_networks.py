@@ -1,11 +1,11 @@
 """Figure 8: does the estimate for text depend on the network that embeds it?"""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 import pandas as pd
 
-from analysis.common.claims import Claim
+from analysis.common.claims import Claim, with_interval
 from analysis.common.figures import draw_second_half, drawing
 from analysis.common.tables import Analysis, Result
 from analysis.mi_benchmark._benchmark import Benchmark, Evidence, figures_text
@@ -13,6 +13,7 @@ from analysis.mi_benchmark._captions import CURVES_ONLY, DECODED, PUBLISHED, lea
 from analysis.mi_benchmark._claims import (
     every_claim,
     limit_claim,
+    over_runs,
     relative_error,
     scored_against,
 )
@@ -33,6 +34,7 @@ NETWORKS = {
 REFERENCE = "imdb-bert"
 MARGIN = 0.1  # share of the true MI; smaller differences between networks are ignored
 ESTIMATE = "second_half_mean_bits"
+PERCENT = "z.1%"
 PUBLISHED_SETTING = PUBLISHED | {"pool": set(NETWORKS)}
 PLACE = [*GROUP, "critic", "true_bits", "bound"]
 TITLES = titled(
@@ -64,31 +66,56 @@ def network_table(evidence: Evidence) -> Result:
 
 
 def network_finding(rows: pd.DataFrame) -> str:
-    """The critics and estimators with the least MSE for every network, in a sentence."""
-    least = least_error(rows, "pool", ["critic", "bound"])
+    """How far the estimates of other networks are from the reference's, relative to
+    both truths, in a sentence; of one network, what has the least MSE.
+    """
     pools = rows["pool"].unique()
-    if len(pools) > 1:
-        return least
-    network = NETWORKS.get(pools[0], pools[0])
-    return f"One network ({network}) was run, so none is compared: {least}"
+    if len(pools) == 1:
+        least = least_error(rows, "pool", ["critic", "bound"])
+        network = network_name(pools[0])
+        return f"One network ({network}) was run, so none is compared: {least}"
+    reference = reference_of(pools)
+    changes: dict[str, list[str]] = {}
+    for truth, column in TRUTHS.items():
+        for pool, by_seed in network_changes(judged(rows, column), reference).items():
+            change = with_interval(over_runs(by_seed), form=PERCENT)
+            texts = changes.setdefault(network_name(pool), [])
+            texts.append(f"estimate / {truth} MI changes by {change}")
+    parts = [f"to {pool} {' and '.join(texts)}" for pool, texts in changes.items()]
+    name = network_name(reference)
+    return (
+        f"From {name} {'; '.join(parts)}: median |change| of the estimates that are "
+        f"within {REASONABLE:.0%} for {name}."
+    )
+
+
+def network_name(pool: str) -> str:
+    """The network of a set of embeddings, as the paper writes it."""
+    return NETWORKS.get(pool, pool)
+
+
+def judged(rows: pd.DataFrame, column: str) -> pd.DataFrame:
+    """The rows that have this truth, with the estimate's relative error and its ratio
+    to the truth; without the estimator that is wrong by definition.
+    """
+    rows = rows[rows["bound"] != OFF_BY_DEFINITION].dropna(subset=column)
+    return rows.assign(
+        relative=relative_error(rows, ESTIMATE, column),
+        ratio=rows[ESTIMATE] / rows[column],
+    )
 
 
 def claims(rows: pd.DataFrame) -> list[Claim]:
     """Appendix D.1's sentences, against both truths."""
-    judged = rows[rows["bound"] != OFF_BY_DEFINITION]
     claims = []
     for truth, column in TRUTHS.items():
-        scored = judged.dropna(subset=column)
+        scored = judged(rows, column)
         if scored.empty:
             statement = f"All estimators work well, against the {truth} MI."
             claims += scored_against(
                 truth, [Claim(statement, "not tested", NOT_DECODED)]
             )
             continue
-        relative = relative_error(scored, ESTIMATE, column)
-        scored = scored.assign(
-            relative=relative, ratio=scored[ESTIMATE] / scored[column]
-        )
         of_truth = []
         for pool, part in scored.groupby("pool", sort=False):
             statement = (
@@ -107,23 +134,9 @@ def same_estimate_claims(truth: str, rows: pd.DataFrame) -> list[Claim]:
     """Whether estimate / truth equals that of the reference network, where the latter
     is reliable.
     """
-    pools = list(rows["pool"].unique())
-    reference = REFERENCE if REFERENCE in pools else pools[0]
-    pools.remove(reference)
-    cells = ["seed", "critic", "bound", "true_bits"]
-    ratios = {
-        pool: part.set_index(cells)["ratio"].fillna(np.inf)
-        for pool, part in rows.groupby("pool")
-    }
+    reference = reference_of(rows["pool"].unique())
     claims = []
-    for pool in pools:
-        both = pd.concat(
-            [ratios[pool], ratios[reference]], axis=1, keys=["here", "there"]
-        ).dropna()
-        is_reliable = (both["there"] - 1).abs() <= REASONABLE
-        both = both[is_reliable]
-        change = (both["here"] - both["there"]).abs()
-        by_seed = change.groupby(level="seed").median()
+    for pool, by_seed in network_changes(rows, reference).items():
         statement = (
             f"The estimate is the same with any network: {pool} as {reference}, "
             f"relative to the {truth} MI."
@@ -132,8 +145,32 @@ def same_estimate_claims(truth: str, rows: pd.DataFrame) -> list[Claim]:
             f"median |difference| of estimate / truth, where {reference} is within "
             f"{REASONABLE:.0%}"
         )
-        claims.append(limit_claim(statement, by_seed, MARGIN, what, ".1%"))
+        claims.append(limit_claim(statement, by_seed, MARGIN, what, PERCENT))
     return claims
+
+
+def network_changes(rows: pd.DataFrame, reference: str) -> dict[str, pd.Series]:
+    """By network, and seed, the median |difference| of estimate / truth from the
+    reference network, over the estimates that are reliable there.
+    """
+    cells = ["seed", "critic", "bound", "true_bits"]
+    ratios = {}
+    for pool, part in rows.groupby("pool", sort=False):
+        ratios[pool] = part.set_index(cells)["ratio"].fillna(np.inf)
+    if reference not in ratios:
+        return {}
+    there = ratios.pop(reference)
+    there = there[(there - 1).abs() <= REASONABLE]
+    changes = {}
+    for pool, here in ratios.items():
+        change = (here - there).abs().dropna()
+        changes[pool] = change.groupby(level="seed").median()
+    return changes
+
+
+def reference_of(pools: Collection[str]) -> str:
+    """The network with which the others are compared."""
+    return REFERENCE if REFERENCE in pools else next(iter(pools))
 
 
 ANALYSIS = Analysis(

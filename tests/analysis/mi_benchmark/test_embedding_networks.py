@@ -53,6 +53,13 @@ def test_one_network_is_not_compared(judge):
     assert result.finding.startswith("One network (RoBERTa) was run")
 
 
+def test_the_finding_compares_both_networks_with_both_truths(judge):
+    (result, _), _ = judge(ANALYSIS, cells(*PUBLISHED), what_is_left, decodes=left)
+    finding = result.finding
+    assert finding.startswith("From BERT to RoBERTa estimate / nominal MI changes by 1")
+    assert "estimate / decodable MI changes by 0." in finding
+
+
 def test_figures(judge, tmp_path):
     (result, unseen), _ = judge(ANALYSIS, cells(*PUBLISHED), what_is_left)
     row = result.figures.set_index(["pool", "critic", "bound", "true_bits"]).loc[
