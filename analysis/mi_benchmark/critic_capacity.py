@@ -153,16 +153,20 @@ def sure_text(changes: Mapping[str, Estimate], other: str) -> str:
     """For which data sets the MSE surely differs from that of another depth, by its
     95 % interval, in words.
     """
-    figures = changes_text(changes, "bits²")
     if all(change.n == 1 for change in changes.values()):
+        figures = changes_text(changes, "bits²")
         return f"cannot be told from {other} by MSE ({figures})"
-    larger = [name for name, change in changes.items() if change.low > 0]
-    smaller = [name for name, change in changes.items() if change.high < 0]
-    parts = [f"a larger MSE for {listed(larger)}"] if larger else []
-    if smaller:
-        parts.append(f"a smaller MSE for {listed(smaller)}")
-    sure = " and ".join(parts) or "no surely different MSE"
-    return f"has {sure}, compared with {other} ({figures})"
+    larger = {name: change for name, change in changes.items() if change.low > 0}
+    smaller = {name: change for name, change in changes.items() if change.high < 0}
+    parts = []
+    for kind, sure in (("larger", larger), ("smaller", smaller)):
+        if sure:
+            figures = [
+                f"{name} {with_interval(change, 'bits²')}"
+                for name, change in sure.items()
+            ]
+            parts.append(f"has a {kind} MSE than {other} for {listed(figures)}")
+    return " and ".join(parts) or f"has no surely different MSE from {other}"
 
 
 def truncate_schedules(runs: pd.DataFrame, bits: float) -> pd.DataFrame:

@@ -75,6 +75,13 @@ def test_a_claim_is_decided_by_its_interval(linear, slope, verdict):
     assert [claim.verdict for claim in claims] == [verdict] * 3
 
 
+def test_the_finding_names_the_depths_that_are_surely_worse(linear):
+    """MSE falls by 0.2 a layer, less the noise."""
+    finding = analyse(linear(-0.2, depth=(1, 2, 3, 4)), ARGUMENTS)[0].finding
+    assert "depth 1 has a larger MSE than depths 2 to 4 for gaussian +0.39" in finding
+    assert "depth 4 has a smaller MSE than depth 2 for gaussian -0.39" in finding
+
+
 def test_diverged_runs_are_shown_and_counted(linear, tmp_path):
     runs = linear()
     broken = (runs["domain"] == "text") & (runs["depth"] == 3) & (runs["seed"] == 1)
