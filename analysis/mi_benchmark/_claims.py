@@ -170,16 +170,32 @@ def _ending(values: np.ndarray, limit: str) -> str:
 
 
 def factor_claim(
-    statement: str, logs: Sequence[float], at_most: float, what: str, base: float = 10
+    statement: str,
+    logs: Sequence[float],
+    what: str,
+    base: float = 10,
+    above: float = -math.inf,
+    below: float = math.inf,
 ) -> Claim:
-    """A claim that a factor is below a limit, given its logarithm once per run (seed)."""
+    """A claim that a factor, given by its logarithm once per run (seed), is `above` or
+    `below` a limit.
+    """
     logs = np.asarray(logs, dtype=float)
     mean = over_runs(logs)
     with np.errstate(over="ignore"):  # infinite
         value, low, high = np.float64(base) ** [mean.value, mean.low, mean.high]
     factor = Estimate(value, math.nan, n=mean.n, interval=(low, high))
-    more = _ending(logs, f"{at_most:g}")
-    return decided(statement, factor, what, "times", ".3g", below=at_most, more=more)
+    limit = above if math.isfinite(above) else below
+    return decided(
+        statement,
+        factor,
+        what,
+        "times",
+        ".3g",
+        above=above,
+        below=below,
+        more=_ending(logs, f"{limit:g}"),
+    )
 
 
 def log_ratios(
@@ -217,10 +233,11 @@ def ratio_claim(
     second: Any,
     figure: str,
     cell: Sequence[str] = CELL,
-    at_most: float = 1.0,
+    above: float = -math.inf,
+    below: float = math.inf,
 ) -> Claim:
-    """A claim that a figure at `first` is below `at_most` times that at `second`, in
-    the median over cells.
+    """A claim that a figure at `first` is more (`above`) or less (`below`) than so many
+    times that at `second`, in the median over cells.
     """
     ratios = log_ratios(rows, field, first, second, figure, cell)
     for value in (first, second):
@@ -234,7 +251,7 @@ def ratio_claim(
         )
     name = figure.split("_bits")[0].replace("_", " ").replace("mse", "MSE")
     what = f"{name}, {first} over {second}, median over cells"
-    return factor_claim(statement, ratios, at_most, what)
+    return factor_claim(statement, ratios, what, above=above, below=below)
 
 
 def every_claim(

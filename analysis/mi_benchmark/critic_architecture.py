@@ -185,10 +185,12 @@ def structured_claims(place: str, rows: pd.DataFrame) -> list[Claim]:
         f"The separable critic has a large variance, {place}: it is larger than the "
         "joint critic's."
     )
+    bilinear = rows, "critic", "bilinear", "joint"
+    separable = rows, "critic", "separable", "joint"
     return [
-        ratio_claim(stable, rows, "critic", "bilinear", "joint", "variance_bits2"),
-        ratio_claim(biased, rows, "critic", "joint", "bilinear", "absolute_bias_bits"),
-        ratio_claim(variable, rows, "critic", "joint", "separable", "variance_bits2"),
+        ratio_claim(stable, *bilinear, "variance_bits2", below=1.0),
+        ratio_claim(biased, *bilinear, "absolute_bias_bits", above=1.0),
+        ratio_claim(variable, *separable, "variance_bits2", above=1.0),
     ]
 
 
@@ -201,7 +203,9 @@ def unstructured_claims(place: str, rows: pd.DataFrame) -> list[Claim]:
         "the joint critic's."
     )
     claims = [
-        ratio_claim(inaccurate, rows, "critic", "joint", "bilinear", "mse_bits2"),
+        ratio_claim(
+            inaccurate, rows, "critic", "bilinear", "joint", "mse_bits2", above=1.0
+        ),
         reliable(f"The separable critic performs well: {place}.", rows, "separable"),
     ]
     if rows["domain"].iloc[0] == "mixture":
@@ -226,7 +230,7 @@ def unstructured_claims(place: str, rows: pd.DataFrame) -> list[Claim]:
                 smile,
                 figure,
                 ("true_bits",),
-                1.1,
+                below=1.1,
             )
             claims += scored_against(truth, [claim])
     return claims
@@ -250,7 +254,14 @@ def stability_claims(rows: pd.DataFrame) -> list[Claim]:
             "Gaussian pairs."
         )
         claim = ratio_claim(
-            statement, dv, "place", place, gaussian, "variance_bits2", ("true_bits",)
+            statement,
+            dv,
+            "place",
+            place,
+            gaussian,
+            "variance_bits2",
+            ("true_bits",),
+            below=1.0,
         )
         claims.append(claim if high >= LARGE_BITS else too_small(statement, high))
     return claims

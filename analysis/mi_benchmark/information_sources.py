@@ -317,7 +317,7 @@ def gaussian_comparison(
     what = f"sources up to which Gaussian pairs are reliable, over those of {domain}"
     if (gaussian < REASONABLE).all(axis=None):
         what += f" (at least: Gaussian pairs are at all, up to {numbers.max()})"
-    return factor_claim(statement, of_gaussian - of_domain, 1.0, what, base=2)
+    return factor_claim(statement, of_gaussian - of_domain, what, base=2, below=1.0)
 
 
 def draw_ratio(axis: Any, rows: pd.DataFrame) -> None:

@@ -141,7 +141,16 @@ def robust_claims(
             f"the {truth} MI."
         )
         claims.append(
-            ratio_claim(statement, beyond, "bound", mine, other, SCORES[truth], cell)
+            ratio_claim(
+                statement,
+                beyond,
+                "bound",
+                mine,
+                other,
+                SCORES[truth],
+                cell,
+                below=1.0,
+            )
         )
     return claims
 
@@ -156,7 +165,13 @@ def threshold_claim(truth: str, rows: pd.DataFrame) -> Claim:
         "larger there than up to it."
     )
     return ratio_claim(
-        statement, rows.assign(side=side), "side", "up to it", "beyond", SCORES[truth]
+        statement,
+        rows.assign(side=side),
+        "side",
+        "beyond",
+        "up to it",
+        SCORES[truth],
+        above=1.0,
     )
 
 

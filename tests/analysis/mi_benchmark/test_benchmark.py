@@ -94,13 +94,17 @@ def test_ratios_are_medians_within_a_seed_and_undefined_where_both_diverged(
     assert log_ratios(rows, "critic", "a", "b", "mse_bits2").tolist() == pytest.approx(
         ratios
     )
-    claim = ratio_claim("a is better.", rows, "critic", "a", "b", "mse_bits2")
+    claim = ratio_claim(
+        "a is better.", rows, "critic", "a", "b", "mse_bits2", below=1.0
+    )
     assert claim.verdict == verdict
 
 
 def test_a_ratio_is_printed_with_its_interval():
     rows = rows_of([[1], [1], [1]], [[2], [4], [8]])
-    claim = ratio_claim("a is better.", rows, "critic", "a", "b", "mse_bits2")
+    claim = ratio_claim(
+        "a is better.", rows, "critic", "a", "b", "mse_bits2", below=1.0
+    )
     # log2 is -2, and 4.303 / sqrt(3) on both sides
     assert numbers(claim.evidence) == [0.25, 95, 0.0447, 1.4, 3, 1]
 
