@@ -44,6 +44,7 @@ HEADING = "## Profile "
 IN_PART = "Run in part: "
 FEW = 3  # rows of a table that is shown as it is
 EMPTY = ("", "-")  # cells
+FILES = re.compile(r"\]\(([\w.-]+\.(?:png|csv))\)")  # beside a page, in its links
 MAX_PAGE_ROWS = 100  # of a table; a longer one is a CSV file beside the page
 HOURS = (
     "Run: the setting, as given to make (PROFILE=, SET=): paper is the published one, "
@@ -84,7 +85,10 @@ def main(arguments: SimpleNamespace) -> int:
             problems += 1
             print(f"error: {lost}", file=sys.stderr)
         else:
+            before = files_of(path)
             print(write(path, page(module, sections).removesuffix("\n")))
+            for old in before - files_of(path):
+                (FOLDER / old).unlink(missing_ok=True)
             published_page.save(FOLDER, name, sections)
     shown = published_page.contents(FOLDER, modules)
     if shown:
@@ -101,6 +105,12 @@ def write(path: Path, text: str) -> Path:
     """Writes a text with a line break at its end; returns the path."""
     path.write_text(text + "\n", encoding="utf-8")
     return path
+
+
+def files_of(page: Path) -> set[str]:
+    """The pictures and tables beside a page that it shows; none without a page."""
+    text = page.read_text(encoding="utf-8") if page.exists() else ""
+    return set(FILES.findall(text))
 
 
 def lost_cells(path: Path, experiment: str) -> str:

@@ -168,6 +168,18 @@ def test_a_long_table_is_a_file_beside_the_page(store, monkeypatch):
     )
 
 
+def test_files_that_a_page_shows_no_longer_are_removed(store, monkeypatch):
+    monkeypatch.setattr(docs_results, "MAX_PAGE_ROWS", 2)
+    run_command(docs_results.COMMAND, ["known-laws"])
+    (long,) = store.glob("*-laws.csv")
+    other = store / "other.csv"
+    other.touch()
+    monkeypatch.setattr(docs_results, "MAX_PAGE_ROWS", 100)
+    run_command(docs_results.COMMAND, ["known-laws"])
+    assert not long.exists()
+    assert other.exists()
+
+
 def test_pages_of_other_stores_stay(store):
     store.mkdir(parents=True)
     (store / "toy-model.md").write_text(f"{docs_results.HEADING}paper\n")
