@@ -78,10 +78,9 @@ def negative(
     what: str,
     unit: str,
     over: str = "runs",
-    more: str = "",
 ) -> Claim:
     """A claim that a difference is negative, decided by its 95 % interval."""
-    return decided(statement, difference, what, unit, below=0.0, over=over, more=more)
+    return decided(statement, difference, what, unit, below=0.0, over=over)
 
 
 def verdict(

@@ -3,7 +3,6 @@
 import functools
 import itertools
 from collections.abc import Callable
-from numbers import Number
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.common.marks import lines, panel_by_panel, sheet
+from analysis.common.published import in_words
 
 
 def panels(figures: pd.DataFrame, draw: Any, ylabel: str, *paths: Path) -> None:
@@ -47,7 +47,7 @@ def grid_panels(
             in_row = figures[row] == row_value
             in_column = figures[column] == column_value
             part = figures[in_row & in_column]
-            title = f"{_titled(column, column_value)}, {_titled(row, row_value)}"
+            title = f"{in_words(column, column_value)}, {in_words(row, row_value)}"
             axis.set_title(title, fontsize="small")
             axis.tick_params(labelsize="x-small")
             if part.empty:
@@ -67,23 +67,14 @@ def grid_panels(
             axis.set_ylabel(ylabel, fontsize="small")
 
 
-def _titled(field: str, value: Any) -> str:
-    if isinstance(value, Number):
-        return f"{field} {value:g}"
-    return str(value)
-
-
 def finish(axis: Any) -> None:
     """Names the lines of a panel that cannot be seen; an axis of one place has one
     tick.
     """
-    handles, names = axis.get_legend_handles_labels()
-    lines_by_name = {}
-    for handle, name in zip(handles, names):
-        lines_by_name[name] = getattr(handle, "lines", (handle,))[0]
     values = {}
     places = set()
-    for name, line in lines_by_name.items():
+    for handle, name in zip(*axis.get_legend_handles_labels()):
+        line = getattr(handle, "lines", (handle,))[0]
         if line.get_transform() == axis.transData:  # does not span the panel
             values[name] = np.asarray(line.get_ydata(), float)
             places.update(line.get_xdata(orig=False))
@@ -135,14 +126,13 @@ def draw_estimates(
     rows: pd.DataFrame,
     x: str,
     y: str,
-    of: str = "bound",
     capsize: float = 2,
     published: str = "",
 ) -> None:
-    """A line with standard errors for every name of a kind, and the paper's figures
-    (their column) dashed.
+    """A line with standard errors for every estimator, and the paper's figures (their
+    column) dashed.
     """
-    for name, line, mark in lines(rows, of):
+    for name, line, mark in lines(rows, "bound"):
         axis.errorbar(
             line[x], line[y], line[y + "_error"], capsize=capsize, label=name, **mark
         )

@@ -76,12 +76,10 @@ def mark(of: str, name: Any) -> Mark:
     return Mark(COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)])
 
 
-def style(of: str, name: Any) -> str:
-    """The line style of a name, where colours stand for something else."""
-    if name not in NAMES[of]:
-        return STYLES[-1]
-    number = NAMES[of].index(name)
-    return STYLES[number % len(STYLES)]
+def critic_style(critic: str) -> str:
+    """The line style of a critic, where colours stand for estimators."""
+    styles = dict(zip(NAMES["critic"], STYLES))
+    return styles.get(critic, STYLES[-1])
 
 
 def in_order(of: str, names: Any) -> list[Any]:
@@ -94,14 +92,13 @@ def in_order(of: str, names: Any) -> list[Any]:
 
 
 def lines(
-    rows: pd.DataFrame, of: str, column: str | None = None
+    rows: pd.DataFrame, of: str
 ) -> Iterator[tuple[Any, pd.DataFrame, dict[str, str]]]:
-    """Each name of a column (default: named as its kind) with its rows and its mark, as
+    """Each name of a column, which is named as its kind, with its rows and its mark, as
     arguments of a drawing.
     """
-    column = column or of
-    for name in in_order(of, rows[column]):
-        yield name, rows[rows[column] == name], mark(of, name)._asdict()
+    for name in in_order(of, rows[of]):
+        yield name, rows[rows[of] == name], mark(of, name)._asdict()
 
 
 @contextmanager
@@ -123,7 +120,7 @@ def sheet(
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(
-        rows, columns, figsize=size, squeeze=False, **{"layout": "constrained"} | how
+        rows, columns, figsize=size, squeeze=False, layout="constrained", **how
     )
     if title:
         figure.suptitle(title, fontsize=9)
@@ -173,11 +170,12 @@ def legend(figure: Any, loc: str = "outside lower center", **settings: Any) -> N
         for handle, label in zip(*axis.get_legend_handles_labels()):
             handles.setdefault(label, handle)
     if handles:
-        settings = {"fontsize": "small"} | settings
-        figure.legend(handles.values(), handles.keys(), loc=loc, **settings)
+        figure.legend(
+            handles.values(), handles.keys(), loc=loc, fontsize="small", **settings
+        )
 
 
-def save(figure: Any, paths: Sequence[Path], dpi: int, **settings: Any) -> None:
+def save(figure: Any, paths: Sequence[Path], dpi: int) -> None:
     """Writes a figure at each path in the format of its suffix, and closes it; PDFs
     have no date.
     """
@@ -189,11 +187,9 @@ def save(figure: Any, paths: Sequence[Path], dpi: int, **settings: Any) -> None:
         if number:
             figure.set_layout_engine("none")  # all is where the first has put it
         if path.suffix == ".pdf":
-            figure.savefig(
-                path, dpi=PRINTED, metadata={"CreationDate": None}, **settings
-            )
+            figure.savefig(path, dpi=PRINTED, metadata={"CreationDate": None})
         else:
-            figure.savefig(path, dpi=dpi, **settings)
+            figure.savefig(path, dpi=dpi)
     plt.close(figure)
 
 

@@ -59,7 +59,7 @@ class Candidate:
         return f"{self.kind} seed {self.seed}" if self.seed else self.kind
 
 
-def candidates(runs: pd.DataFrame, order: Sequence[str] = ()) -> list[Candidate]:
+def candidates(runs: pd.DataFrame, order: Sequence[str]) -> list[Candidate]:
     """The models of these runs, by the order of models.
 
     Each model is a kind, and so is each other setting in which runs of that model
@@ -245,7 +245,7 @@ def recorded(
         return None
     try:
         return read(arrays(candidate.run_id, f"{folder}/{RECORD}"))
-    except (LookupError, ValueError, KeyError, TypeError):
+    except (LookupError, ValueError, TypeError):
         return None
 
 

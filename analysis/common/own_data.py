@@ -644,7 +644,7 @@ def read_table(
     names = [name for name in names if name not in unclear]
     understood += [f"left out: {table.problem(name)}" for name in unclear]
     used = [*names, *filter(None, (groups, time))]
-    gaps = _gaps(columns, used, options.refuse_missing)
+    gaps = _gaps(columns, used, options.refuses_missing)
     if gaps.size:
         counts = ", ".join(
             f"`{name}` ({count:,})" for name, count in gaps.sum().items()
@@ -889,7 +889,7 @@ def _complete(
     how the file was read. Empty names are those of options that are not given.
     """
     names = [name for name in names if name]
-    gaps = _gaps(table.columns, names, options.strict or options.refuse_missing)
+    gaps = _gaps(table.columns, names, options.refuses_missing)
     is_complete = ~gaps.any(axis=1)
     if not is_complete.any():
         _gaps(table.columns, names, True)
@@ -906,12 +906,14 @@ def _with_gaps(
     """As `_complete`, with the missing values of `names`, without rows in which a
     column of `places` is missing.
     """
-    gaps = _gaps(
-        table.columns, [*names, *places], options.strict or options.refuse_missing
-    )
+    gaps = _gaps(table.columns, [*names, *places], options.refuses_missing)
     has_place = ~gaps[gaps.columns.intersection(places)].any(axis=1)
+    understood = table.summary
+    if not has_place.all():
+        left_out = f"{(~has_place).sum():,} rows without {' or '.join(places)} left out"
+        understood += f"; {left_out}"
     rows = np.flatnonzero(has_place)
-    return _rows_of(table.columns, [*names, *places], rows, False), rows, table.summary
+    return _rows_of(table.columns, [*names, *places], rows, False), rows, understood
 
 
 def _gaps(

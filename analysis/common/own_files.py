@@ -56,7 +56,8 @@ COMMENTS = re.compile(r"([ \t]*(#.*)?\n)*")
 class ReadOptions:
     """How a file is read.
 
-    strict          UTF-8, commas, and names in the first line; pandas types the columns
+    strict          UTF-8, commas, names in the first line, and no missing values;
+                    pandas types the columns
     header          number of the line with the names; 0: no line; None: found
     refuse_missing  whether missing values are refused
     conventions     how its texts are written
@@ -66,6 +67,11 @@ class ReadOptions:
     header: int | None = None
     refuse_missing: bool = False
     conventions: Conventions = Conventions()
+
+    @property
+    def refuses_missing(self) -> bool:
+        """Whether missing values are an error."""
+        return self.strict or self.refuse_missing
 
 
 LENIENT = ReadOptions()

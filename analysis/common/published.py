@@ -91,15 +91,16 @@ def published_table(
 
 def place_of(row: pd.Series) -> str:
     """The fields that place a figure in its table, in words."""
-    words = []
-    for name in PLACES:
-        if name in row.index:
-            value = row[name]
-            words.append(value if isinstance(value, str) else f"{name} {value:g}")
+    words = [in_words(name, row[name]) for name in PLACES if name in row]
     place = " ".join(dict.fromkeys(words))
-    if "true_bits" in row.index:
+    if "true_bits" in row:
         place += f" at {row['true_bits']:g} bits"
     return place
+
+
+def in_words(field: str, value: Any) -> str:
+    """A value of a field in words: a text as it is, a number after the field's name."""
+    return value if isinstance(value, str) else f"{field} {value:g}"
 
 
 def spoken(column: str) -> str:

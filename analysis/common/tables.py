@@ -271,8 +271,8 @@ def _analysed(
 def present(
     results: Sequence[Result],
     stem: Callable[[Result], Path],
-    page_stem: Path | None = None,
-    page: Page | None = None,
+    page_stem: Path,
+    page: Page,
 ) -> list[Path]:
     """Prints the answers of a page and its results, saves each result at its `stem`,
     and the page; returns the paths.
@@ -280,7 +280,6 @@ def present(
     With answers only the first result is printed and shown, and `page.further`;
     `page.details` has the others.
     """
-    page = page or Page("")
     for line in page.answers:
         print(printable(line))
     end = "\n" if page.answers else "\n\n"
@@ -291,13 +290,12 @@ def present(
         paths += saved
         if not page.answers or not pictures:
             print_result(result, page.further)
-            pictures.append((result, saved.png))
+            image = base64_of(saved.png) if saved.png else ""
+            pictures.append(Picture(result, image))
         print("\nsaved:", ", ".join(map(str, saved)), end=end)
-    if page_stem is not None:
-        path = readable(pictures, page_stem, page)
-        paths.append(path)
-        print("to send:", path)
-    return paths
+    path = readable(pictures, page_stem, page)
+    print("to send:", path)
+    return [*paths, path]
 
 
 def print_result(
@@ -340,16 +338,10 @@ def _publish(
         print(f"added to the run of the sweep in MLflow: {shown_at(page)}")
 
 
-def readable(
-    results: Sequence[tuple[Result, Path | None]], stem: Path, page: Page
-) -> Path:
+def readable(pictures: Sequence[Picture], stem: Path, page: Page) -> Path:
     """Writes a page to send, STEM.html, of results with their figures; returns its
     path.
     """
-    pictures = []
-    for result, path in results:
-        image = base64_of(path) if path else ""
-        pictures.append(Picture(result, image))
     content = render(
         "tables.html",
         title=page.title,

@@ -36,10 +36,10 @@ WHERE = {prefix: where for prefix, (_, where) in PLACES.items()}
 
 
 def crossed(excess: float, error: float) -> str:
-    """The excess of a lower bound over its upper one, in brackets; "" if there is none."""
-    if excess <= ROUNDING:
-        return ""
-    return f" (cross by {plus_minus(excess, error)})"
+    """The excess of a lower bound over its upper one, in brackets; "" if there is none,
+    as of bounds that diverged.
+    """
+    return f" (cross by {plus_minus(excess, error)})" if excess > ROUNDING else ""
 
 
 def latest_trainings(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
@@ -85,12 +85,8 @@ def named(runs: pd.DataFrame) -> pd.Series:
 
 def evaluations(runs: pd.DataFrame, score: str) -> np.ndarray:
     """A score [runs, evaluations]; NaN of a training that diverged."""
-    numbers = []
-    pattern = re.compile(rf"evaluation (\d+)/{re.escape(score)}")
-    for name in runs.columns:
-        match = pattern.fullmatch(name)
-        if match:
-            numbers.append(int(match[1]))
+    pattern = rf"^evaluation (\d+)/{re.escape(score)}$"
+    numbers = runs.columns.str.extract(pattern, expand=False).dropna().astype(int)
     columns = [f"evaluation {number}/{score}" for number in sorted(numbers)]
     return runs[columns].to_numpy(float)
 

@@ -124,9 +124,7 @@ def claims(runs: pd.DataFrame) -> list[Claim]:
     runs = runs.assign(unibound_minus_mig=runs["unibound"] - runs["mig"])
     for (name, attack), members in runs.groupby(["name", "attack"], sort=False):
         where = f"{name}, {attack} attack"
-        falling = (
-            ("unibound",) if attack == "redundancy" else (*VOTES, "mig", "unibound")
-        )
+        falling = ("unibound",) if attack == "redundancy" else PUBLISHED
         for score in falling:
             statement = f"{SHOWN[score]} falls ({where})."
             claims.append(change_claim(statement, members, strongest, score))

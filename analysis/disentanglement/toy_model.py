@@ -21,6 +21,7 @@ from analysis.common.marks import lines, panel_by_panel
 from analysis.common.published import published_figures
 from analysis.common.runs import latest, ordered, versions
 from analysis.common.tables import Analysis, Result, text_of, with_error
+from analysis.disentanglement._scores import TERMS
 from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics import pid, replicated
 from infoscope.metrics.factor_information import toy
@@ -28,7 +29,6 @@ from infoscope.metrics.factor_information import toy
 NOTHING = 1e-9  # bits
 ALARM = 0.01  # chance of a false alarm among all comparisons, at most
 SCORES = {"mig": "MIG", "unique_low": "U lower (UniBound)", "unique_high": "U upper"}
-TERMS = {"unique": "U", "redundant": "R", "synergistic": "C"}
 ATTACKS = ("none", "redundancy", "synergy")
 CELL = ["attack", "factors", "alpha", "noise"]
 
@@ -81,12 +81,12 @@ def table1(runs: pd.DataFrame, words: list[str]) -> Result:
     """
     rows = []
     for (attack, factors, alpha, noise), members in runs.groupby(CELL, sort=False):
-        rows += compared(attack, int(factors), float(noise), float(alpha), members)
+        rows += compared(attack, factors, noise, alpha, members)
     attacked = runs.loc[
         runs["attack"] != "none", ["attack", "factors", "noise"]
     ].drop_duplicates()
     for attack, factors, noise in attacked.itertuples(index=False, name=None):
-        rows += compared(attack, int(factors), float(noise), math.inf, runs[:0])
+        rows += compared(attack, factors, noise, math.inf, runs[:0])
     figures = pd.DataFrame(rows)
     figures = ordered(
         figures, ["score", "attack", "factors", "alpha"], attack=ATTACKS
@@ -243,23 +243,15 @@ def agreement(runs: pd.DataFrame, words: list[str]) -> Result:
     """By attack and number of factors, how far estimates are from closed forms, in
     standard errors.
     """
-    rows = []
-    for (attack, factors), members in runs.groupby(["attack", "factors"], sort=False):
-        compared = members["compared"].sum()
-        rows.append(
-            {
-                "attack": attack,
-                "factors": factors,
-                "runs": len(members),
-                "compared": int(compared),
-                "largest_z": members["largest_z"].max(),
-                "beyond_95": members["beyond_95"].sum() / compared,
-                "largest_without_spread": members[
-                    "largest_difference_without_spread_nats"
-                ].max(),
-            }
-        )
-    figures = pd.DataFrame(rows)
+    groups = runs.groupby(["attack", "factors"], sort=False, as_index=False)
+    figures = groups.agg(
+        runs=("compared", "size"),
+        compared=("compared", "sum"),
+        largest_z=("largest_z", "max"),
+        beyond_95=("beyond_95", "sum"),
+        largest_without_spread=("largest_difference_without_spread_nats", "max"),
+    ).astype({"compared": int})
+    figures["beyond_95"] /= figures["compared"]
     total = int(figures["compared"].sum())
     limit = -float(ndtri(ALARM / 2 / total))
     largest = figures["largest_z"].max()
@@ -301,10 +293,8 @@ def decomposition(runs: pd.DataFrame, words: list[str]) -> Result:
     settings = ordered(runs[CELL].drop_duplicates(), CELL, attack=ATTACKS)
     rows = []
     for attack, factors, alpha, noise in settings.itertuples(index=False, name=None):
-        terms = (
-            gaussian(attack, int(factors), float(noise), float(alpha)) / NATS_PER_BIT
-        )
-        model = toy.exact(attack, int(factors), float(noise), float(alpha))
+        terms = gaussian(attack, factors, noise, alpha) / NATS_PER_BIT
+        model = toy.exact(attack, factors, noise, alpha)
         bounds = np.stack([bound.value for bound in model.bounds()]) / NATS_PER_BIT
         low = bounds[::2]
         high = bounds[1::2]
@@ -315,7 +305,7 @@ def decomposition(runs: pd.DataFrame, words: list[str]) -> Result:
             "alpha": alpha,
             "outside": outside.max(),
         }
-        best = (np.arange(int(factors)), model.best_latent())
+        best = (np.arange(factors), model.best_latent())
         for number, term in enumerate(TERMS):
             row[f"{term}_low"] = low[number][best].mean()
             row[f"{term}_high"] = high[number][best].mean()

@@ -13,7 +13,7 @@ import pandas as pd
 from analysis.common.claims import Claim
 from analysis.common.published import PAPERS, published
 from analysis.common.runs import older
-from analysis.common.tables import Result, plus_minus_column, summarise
+from analysis.common.tables import Result, plus_minus_column, spread, summarise
 from analysis.mi_benchmark._captions import (
     PUBLISHED,
     cautions,
@@ -248,7 +248,7 @@ def figures_at(runs: pd.DataFrame, bits: float) -> pd.DataFrame:
 
 
 def add_decodable(
-    rows: pd.DataFrame, decoded: pd.DataFrame, on: Sequence[str] = ()
+    rows: pd.DataFrame, decoded: pd.DataFrame, on: Sequence[str]
 ) -> pd.DataFrame:
     """Rows by true MI with the decodable MI of their data (`decodable_bits`, its error)
     and the error against it.
@@ -313,9 +313,7 @@ def spread_estimators(
             return values
         return pd.Series(pd.factorize(values)[0], values.index)
 
-    wide = long.pivot_table(
-        index=index, columns="bound", values="cell", aggfunc="first", sort=False
-    )
-    rows = long[index].drop_duplicates()
-    rows = rows.sort_values(index[:-1], kind="stable", key=places)
-    return wide.fillna(missing).reindex(pd.MultiIndex.from_frame(rows)).reset_index()
+    cells = long.drop_duplicates([*index, "bound"])
+    cells = cells.sort_values(index[:-1], kind="stable", key=places)
+    bounds = long["bound"].unique()
+    return spread(cells, index, "bound", "cell", missing, dict(zip(bounds, bounds)))

@@ -9,7 +9,7 @@ import pandas as pd
 
 from analysis.common.published import UNLIKE
 from analysis.common.runs import profiles, versions
-from analysis.common.tables import level_with, plus_minus
+from analysis.common.tables import level_with, plus_minus, ranged
 from infoscope.metrics import replicated
 from infoscope.metrics.report import listed as named
 
@@ -66,27 +66,23 @@ def describe_setting(runs: pd.DataFrame) -> str:
 
 def explain_errors(figures: pd.DataFrame) -> str:
     """The meaning of ±, and the number of runs per figure (column `runs`)."""
-    least, most = figures["runs"].min(), figures["runs"].max()
-    if most == 1:
+    runs = figures["runs"]
+    if runs.max() == 1:
         return (
             "One run (seed) per figure: its scatter over seeds is unknown, so there "
             "is no ±."
         )
-    if least == most:
-        return f"± is one standard error over runs (seeds), {most} per figure."
-    alone = "; where it is missing, there is one run" if least == 1 else ""
+    alone = "; where it is missing, there is one run" if runs.min() == 1 else ""
     return (
-        f"± is one standard error over runs (seeds), {least} to {most} per "
-        f"figure{alone}."
+        f"± is one standard error over runs (seeds), {ranged(runs)} per figure{alone}."
     )
 
 
-def runs_text(counts: Iterable[int]) -> str:
+def runs_text(counts: Sequence[int]) -> str:
     """Numbers of runs, from the least to the most, in words."""
-    least, *_, most = sorted([*counts] * 2)
-    if most == 1:
+    if max(counts) == 1:
         return "one run"
-    return f"{most} runs" if least == most else f"{least} to {most} runs"
+    return f"{ranged(counts)} runs"
 
 
 def least_error(rows: pd.DataFrame, by: str, fields: Sequence[str]) -> str:
@@ -150,9 +146,7 @@ def not_surely_worse(rows: pd.DataFrame) -> list[str]:
 
 def explain_oracle(runs: pd.DataFrame) -> str:
     """The meaning of the column of the oracle critic."""
-    batches = ", ".join(
-        f"{count:,.0f}" for count in sorted(set(runs["oracle_critic_batches"]))
-    )
+    batches = listed(set(runs["oracle_critic_batches"]))
     return (
         "The oracle critic is the exact log density ratio at this batch size "
         f"({batches} batches, error over batches): "

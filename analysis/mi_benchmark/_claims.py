@@ -14,6 +14,7 @@ from analysis.common.claims import (
     verdict,
     verdict_of_all,
 )
+from analysis.common.published import in_words
 from analysis.mi_benchmark._terms import LARGE_BITS, NOMINAL, NOT_DECODED
 from infoscope.estimators.result import Estimate
 from infoscope.metrics import replicated
@@ -58,10 +59,8 @@ def paired_difference(
     """The paired difference of a figure between two values of a field, over common
     seeds; None without any.
     """
-    first_rows = rows[rows[field] == first]
-    second_rows = rows[rows[field] == second]
-    first_mean = _mean_by_seed(first_rows, figure)
-    second_mean = _mean_by_seed(second_rows, figure)
+    first_mean = mean_by(rows[rows[field] == first], "seed", figure)
+    second_mean = mean_by(rows[rows[field] == second], "seed", figure)
     seeds = first_mean.index.intersection(second_mean.index)
     if seeds.empty:
         return None
@@ -69,9 +68,9 @@ def paired_difference(
     return replicated(differences.to_numpy())
 
 
-def _mean_by_seed(rows: pd.DataFrame, figure: str) -> pd.Series:
-    """The mean of a figure over the rows of each seed; NaN if one of them is NaN."""
-    groups = rows.groupby("seed")[figure]
+def mean_by(rows: pd.DataFrame, fields: str | Sequence[str], figure: str) -> pd.Series:
+    """The mean of a figure over the rows with equal fields; NaN if one of them is NaN."""
+    groups = rows.groupby(fields)[figure]
     return groups.agg(lambda values: values.mean(skipna=False))
 
 
@@ -114,8 +113,7 @@ def paired_claim(
             "not tested",
             f"{first} and {second} were not both run with the same seed.",
         )
-    unit = "bits²" if figure.endswith("bits2") else "bits"
-    return negative(statement, difference, f"{first} minus {second}", unit)
+    return negative(statement, difference, f"{first} minus {second}", "bits²")
 
 
 def too_small(statement: str, bits: float) -> Claim:
@@ -293,8 +291,6 @@ def every_claim(
 
 def _named(field: str, value: Any) -> str:
     """A value of a field in words."""
-    if isinstance(value, str):
-        return value
     if field == "true_bits":
         return f"{value:g} bits"
-    return f"{field} {value:g}"
+    return in_words(field, value)

@@ -34,6 +34,7 @@ from analysis.mi_benchmark._terms import (
     OFF_BY_DEFINITION,
     REASONABLE,
     SCORES,
+    TRUTHS,
     titled,
 )
 from infoscope import tracking
@@ -213,7 +214,6 @@ def unstructured_claims(place: str, rows: pd.DataFrame) -> list[Claim]:
     joint = rows[rows["critic"] == "joint"]
     least_error_at_truth = joint.groupby("true_bits")["relative"].transform("min")
     joint = joint[least_error_at_truth <= REASONABLE]  # else none has an advantage
-    scored = {"nominal": joint, "decodable": joint.dropna(subset="decodable_bits")}
     for smile in sorted(set(rows["bound"])):
         if not smile.startswith("smile"):
             continue
@@ -224,7 +224,7 @@ def unstructured_claims(place: str, rows: pd.DataFrame) -> list[Claim]:
             )
             claim = ratio_claim(
                 statement,
-                scored[truth],
+                joint.dropna(subset=TRUTHS[truth]),
                 "bound",
                 "dv",
                 smile,

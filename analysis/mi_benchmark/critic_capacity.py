@@ -11,7 +11,7 @@ import pandas as pd
 
 from analysis.common.claims import Claim, changes_text, decided, with_interval
 from analysis.common.figures import drawing
-from analysis.common.marks import GREEN, VERMILLION, in_order, lines, style
+from analysis.common.marks import GREEN, VERMILLION, critic_style, in_order, lines
 from analysis.common.published import PAPERS, published, published_table
 from analysis.common.tables import Analysis, Result, spread, summarise
 from analysis.mi_benchmark._benchmark import (
@@ -24,7 +24,7 @@ from analysis.mi_benchmark._benchmark import (
 )
 from analysis.mi_benchmark._captions import least_error, setting_differences
 from analysis.mi_benchmark._claims import paired_changes
-from analysis.mi_benchmark._terms import GROUP, ORACLE, titled
+from analysis.mi_benchmark._terms import FIELD_TITLES, GROUP, ORACLE, titled
 from infoscope.command_line import option
 from infoscope.estimators.result import Estimate
 from infoscope.metrics import correlation
@@ -103,13 +103,11 @@ def depth_table(evidence: Evidence, bound: str, bits: float, prefix: str) -> Res
         [*GROUP, "depth"],
         TITLES | {"oracle_critic_mse_bits2": "oracle critic"},
     )
+    against = None
     if not differing:
         for column, title in PRINTED.items():
             text[f"paper: {title}"] = figures[PAPERS + column].map("{:.3f}".format)
-    against = None
-    if not differing:
-        columns = ["bias_bits", "variance_bits2", "mse_bits2"]
-        against = published_table("table2", columns, ["domain", "depth"], figures)
+        against = published_table("table2", [*PRINTED], ["domain", "depth"], figures)
     sentences = [
         f"With {bound} at {bits:g} bits {depth_finding(runs)}",
         f"Error of {bound} by critic depth at a true MI of {bits:g} bits; bias = mean "
@@ -153,6 +151,8 @@ def sure_text(changes: Mapping[str, Estimate], other: str) -> str:
     """For which data sets the MSE surely differs from that of another depth, by its
     95 % interval, in words.
     """
+    if not changes:
+        return f"shares no seed with {other}"
     if all(change.n == 1 for change in changes.values()):
         figures = changes_text(changes, "bits²")
         return f"cannot be told from {other} by MSE ({figures})"
@@ -238,7 +238,7 @@ def estimator_table(evidence: Evidence, size: str, bits: float, prefix: str) -> 
     text = spread(
         figures, rows, size, figure_text(figures, "mse_bits2"), "not run", sizes
     )
-    text = text.rename(columns={"pool": "data", "bound": "estimator"})
+    text = text.rename(columns=FIELD_TITLES)
     text["oracle critic"] = figure_text(oracles, "oracle_critic_mse_bits2")
     sentences = [
         least_error(
@@ -300,7 +300,7 @@ def draw_estimators(size: str, axis: Any, rows: pd.DataFrame) -> None:
     """
     critics = in_order("critic", rows["critic"])
     for critic in critics:
-        linestyle = style("critic", critic)
+        linestyle = critic_style(critic)
         for bound, line, mark in lines(rows[rows["critic"] == critic], "bound"):
             name = bound if len(critics) == 1 else f"{critic} {bound}"
             errors = line["mse_bits2_error"]

@@ -70,19 +70,21 @@ def network_finding(rows: pd.DataFrame) -> str:
     both truths, in a sentence; of one network, what has the least MSE.
     """
     pools = rows["pool"].unique()
-    if len(pools) == 1:
-        least = least_error(rows, "pool", ["critic", "bound"])
-        network = network_name(pools[0])
-        return f"One network ({network}) was run, so none is compared: {least}"
     reference = reference_of(pools)
+    name = network_name(reference)
     changes: dict[str, list[str]] = {}
     for truth, column in TRUTHS.items():
         for pool, by_seed in network_changes(judged(rows, column), reference).items():
             change = with_interval(over_runs(by_seed), form=PERCENT)
             texts = changes.setdefault(network_name(pool), [])
             texts.append(f"estimate / {truth} MI changes by {change}")
+    if not changes:
+        least = least_error(rows, "pool", ["critic", "bound"])
+        why = "No estimate of two networks can be judged"
+        if len(pools) == 1:
+            why = f"One network ({name}) was run"
+        return f"{why}, so none is compared: {least}"
     parts = [f"to {pool} {' and '.join(texts)}" for pool, texts in changes.items()]
-    name = network_name(reference)
     return (
         f"From {name} {'; '.join(parts)}: median |change| of the estimates that are "
         f"within {REASONABLE:.0%} for {name}."
@@ -154,9 +156,8 @@ def network_changes(rows: pd.DataFrame, reference: str) -> dict[str, pd.Series]:
     reference network, over the estimates that are reliable there.
     """
     cells = ["seed", "critic", "bound", "true_bits"]
-    ratios = {}
-    for pool, part in rows.groupby("pool", sort=False):
-        ratios[pool] = part.set_index(cells)["ratio"].fillna(np.inf)
+    finite_or_diverged = rows.fillna({"ratio": np.inf})
+    ratios = finite_or_diverged.pivot(index=cells, columns="pool", values="ratio")
     if reference not in ratios:
         return {}
     there = ratios.pop(reference)

@@ -6,8 +6,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.common.claims import Claim
-from analysis.common.figures import draw_estimates, drawing
-from analysis.common.figures import draw_truths as draw_both
+from analysis.common.figures import draw_estimates, draw_truths, drawing
 from analysis.common.published import PAPERS, published_table
 from analysis.common.tables import Analysis, Result, level_with, summarise
 from analysis.mi_benchmark._benchmark import (
@@ -18,7 +17,12 @@ from analysis.mi_benchmark._benchmark import (
     spread_estimators,
 )
 from analysis.mi_benchmark._captions import DECODED, least_error
-from analysis.mi_benchmark._claims import paired_claim, scored_against, too_small
+from analysis.mi_benchmark._claims import (
+    mean_by,
+    paired_claim,
+    scored_against,
+    too_small,
+)
 from analysis.mi_benchmark._terms import (
     FIELD_TITLES,
     GROUP,
@@ -131,7 +135,7 @@ def both_truths(evidence: Evidence) -> Result:
         "times the largest true MI leave their panel.",
     ]
     text = figures_text(figures, PLACE, TITLES)
-    draw = drawing(figures, draw_truths, "estimate (bits)")
+    draw = drawing(figures, draw_means, "estimate (bits)")
     return evidence.result(
         "both-truths",
         figures,
@@ -220,8 +224,8 @@ def no_universal_winner(rows: pd.DataFrame, truth: str, figure: str) -> Claim:
         return Claim(statement, "not tested", "fewer than two domains were run.")
     if rows["seed"].nunique() < 2:
         return Claim(statement, "not tested", "one run: cannot be told.")
-    keys = ["domain", "seed", "bound"]
-    by_seed = rows.groupby(keys)[figure].agg(_mean).unstack("bound")
+    means = mean_by(rows, ["domain", "seed", "bound"], figure)
+    by_seed = means.unstack("bound")
     beaten = {}
     has_won = dict.fromkeys(by_seed, True)
     for domain, errors in by_seed.groupby(level="domain"):
@@ -246,11 +250,6 @@ def no_universal_winner(rows: pd.DataFrame, truth: str, figure: str) -> Claim:
     return Claim(statement, "undecided", evidence)
 
 
-def _mean(values: pd.Series) -> float:
-    """The mean; NaN if one of the values is NaN."""
-    return values.mean(skipna=False)
-
-
 def draw_mse(axis: Any, rows: pd.DataFrame) -> None:
     """MSE by true MI, one line per estimator, ours solid and the paper's dashed, on a
     logarithmic axis.
@@ -262,10 +261,10 @@ def draw_mse(axis: Any, rows: pd.DataFrame) -> None:
     axis.set(xlabel=f"true MI (bits){beside}", yscale="log")
 
 
-def draw_truths(axis: Any, rows: pd.DataFrame) -> None:
+def draw_means(axis: Any, rows: pd.DataFrame) -> None:
     """Mean estimates by true MI, with both truths."""
     draw_estimates(axis, rows, "true_bits", "mean_bits", capsize=3)
-    draw_both(axis, rows)
+    draw_truths(axis, rows)
 
 
 ANALYSIS = Analysis(

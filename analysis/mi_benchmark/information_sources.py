@@ -65,7 +65,6 @@ TITLES = titled(
 def tables(evidence: Evidence) -> Sequence[Result]:
     """The relative estimates in every panel, and the estimates on unseen pairs."""
     rows = assign_panels(evidence.rows)
-    rows = rows.sort_values(["panel_order", *GROUP, "sources", "bound"], kind="stable")
     as_published = rows[rows["panel"] == AS_PUBLISHED]
     comparison = ["Note: no run is of a published task."]
     if len(as_published):
@@ -81,15 +80,15 @@ def assign_panels(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows of every panel, with its name; a run may be in several."""
     rows = rows.assign(ratio=rows["mean_bits"] / rows["true_bits"])
     parts = []
-    for order, (panel, bits) in enumerate(PANELS.items()):
+    for panel, bits in PANELS.items():
         here = np.isclose(rows["true_bits"], rows["sources"].map(bits))
-        parts.append(rows[here].assign(panel=panel, panel_order=order))
+        parts.append(rows[here].assign(panel=panel))
     published_bits = np.full(len(rows), math.nan)  # the paper has no mixture here
     for domain, bits in OWN_TASK.items():
         in_domain = rows["domain"] == domain
         published_bits[in_domain] = rows.loc[in_domain, "sources"].map(bits)
     here = np.isclose(rows["true_bits"], published_bits)
-    parts.append(rows[here].assign(panel=AS_PUBLISHED, panel_order=len(PANELS)))
+    parts.append(rows[here].assign(panel=AS_PUBLISHED))
     return pd.concat(parts, ignore_index=True)
 
 

@@ -92,12 +92,6 @@ def tables(evidence: Evidence) -> Sequence[Result]:
     return results
 
 
-def add_name(figures: pd.DataFrame) -> pd.DataFrame:
-    """The figures with encoder and statistics as one `name`."""
-    name = figures["encoder"] + " " + figures["statistics"]
-    return figures.assign(name=name.str.removesuffix(" none"))
-
-
 def add_change(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows with the change of the estimate (bits) from that of the data themselves
     in the same seed, on training batches and on unseen pairs at the same batch size.
@@ -136,13 +130,15 @@ def invertible_table(evidence: Evidence) -> Result:
         f"{CURVES_ONLY} {DECODED}",
     ]
     text = figures_text(figures, WHOLE, titles)
-    draw = functools.partial(draw_networks, add_name(figures))
+    draw = functools.partial(draw_networks, figures)
     return evidence.result("invertible", figures, text, sentences, draw, claims)
 
 
 def draw_networks(figures: pd.DataFrame, *paths: Path) -> None:
     """A panel for the data and behind every network, in each domain."""
-    groups = figures.groupby(["domain", "name"], sort=False)
+    names = figures["encoder"] + " " + figures["statistics"]
+    names = names.str.removesuffix(" none")
+    groups = figures.groupby(["domain", names], sort=False)
     for axis, ((domain, name), rows) in panel_by_panel(
         paths, groups, (3, 2.5), (0, 0.5), ylabel="estimate (bits)"
     ):

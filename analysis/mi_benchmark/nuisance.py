@@ -33,6 +33,7 @@ from analysis.mi_benchmark._terms import (
     REASONABLE,
     RELEASED_MINE,
     SCORES,
+    TRUTHS,
     titled,
 )
 from infoscope.metrics import replicated
@@ -117,10 +118,9 @@ def claims(rows: pd.DataFrame, decoded: pd.DataFrame) -> list[Claim]:
     if mine == RELEASED_MINE:
         rows = rows[rows["bound"] != MINE]
     others = sorted(bounds - {MINE, RELEASED_MINE, OFF_BY_DEFINITION})
-    scored = {"nominal": rows, "decodable": rows.dropna(subset="decodable_bits")}
     claims = [decodable_claim(decoded), *reliable_claims(rows, mine)]
-    for truth in SCORES:
-        of_truth = scored[truth]
+    for truth, column in TRUTHS.items():
+        of_truth = rows.dropna(subset=column)
         robust = robust_claims(truth, of_truth, mine, others)
         claims += scored_against(truth, [threshold_claim(truth, of_truth), *robust])
     return claims

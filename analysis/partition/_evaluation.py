@@ -141,7 +141,6 @@ class Evaluation:
     """
 
     candidate: Candidate
-    key: str
     items: str
     data: str
     codes: str
@@ -221,7 +220,7 @@ def evaluated(
         candidate,
         folder,
         again,
-        lambda arrays: unpacked(arrays, candidate, key, items, effort.codes),
+        lambda arrays: unpacked(arrays, candidate, items, effort.codes),
     )
     if evaluation is not None:
         metrics = metrics_of(evaluation)
@@ -243,7 +242,6 @@ def evaluated(
     seconds = time.perf_counter() - began
     evaluation = Evaluation(
         candidate,
-        key,
         items.digest,
         items.name,
         effort.codes,
@@ -437,7 +435,6 @@ def report_of(
 def unpacked(
     arrays: Mapping[str, np.ndarray],
     candidate: Candidate,
-    key: str,
     items: Items,
     codes: str,
 ) -> Evaluation:
@@ -451,7 +448,6 @@ def unpacked(
     posterior = report_of(others[0], {}) if others else None
     return Evaluation(
         candidate,
-        key,
         items.digest,
         text["data"],
         codes,

@@ -23,8 +23,8 @@ from infoscope.metrics.partition.report import OLD_SUM, compare
 from infoscope.metrics.partition.terms import CLASSIFIER, NEIGHBOURS, POSTERIOR
 from infoscope.metrics.report import listed
 
-# the evaluation's quantities, and the entropy that is the most each can be (None: see
-# `most`)
+# the evaluation's quantities, and the entropy or information that is the most each can
+# be
 QUANTITIES = {
     "I(z_y;Y|D)": "H(Y|D)",
     "I(z_y;D|Y)": "H(D|Y)",
@@ -47,7 +47,6 @@ ABSENT = "not applicable"
 # suffix: standard error over items of one trained model, root mean square of the
 # trainings
 OVER_ITEMS = "_items_error"
-EXPECTATIONS = "domain_expectations"
 ROUNDING = 1e-9
 NAMES = {"nvae": "NVAE", "diva": "DIVA", "seed": f"Partition Quality ({OLD_SUM})"}
 UNITS = {"seed": ""}  # of quantities that are not in bits
@@ -59,11 +58,6 @@ def by_kind(evaluations: Sequence[Evaluation]) -> dict[str, list[Evaluation]]:
     for evaluation in evaluations:
         kinds.setdefault(evaluation.candidate.kind, []).append(evaluation)
     return kinds
-
-
-def most(name: str) -> str | None:
-    """Upper bound of a quantity, as a quantity or score of the same report."""
-    return "seed_ceiling" if name == "seed" else QUANTITIES.get(name)
 
 
 def comparison(evaluations: Sequence[Evaluation]) -> pd.DataFrame:
@@ -141,7 +135,9 @@ def finding(evaluations: Sequence[Evaluation]) -> str:
     values = listed(with_interval(scores[kind]) for kind in best)
     leaks = listed(with_interval(mean_of(kinds[kind], LEAKS[0])) for kind in best)
     figures = f"{values} of 1, and z_y carries {leaks} bits about the domain"
-    over = within(len(kinds[highest]))
+    over = "over items of one training"
+    if len(kinds[highest]) > 1:
+        over = f"over {len(kinds[highest])} trainings"
     if len(best) > 1:
         return (
             f"{listed(best)} are not told apart by the score unique: {figures}"
@@ -179,13 +175,6 @@ def with_interval(mean: Estimate) -> str:
     if not math.isfinite(mean.low):
         return f"{mean.value:.2f}"
     return f"{mean.value:.2f} (95 %: {mean.low:.2f} to {mean.high:.2f})"
-
-
-def within(trainings: int) -> str:
-    """The source of variation that an interval includes."""
-    return (
-        f"over {trainings} trainings" if trainings > 1 else "over items of one training"
-    )
 
 
 def with_units(figures: pd.DataFrame) -> pd.DataFrame:
@@ -359,7 +348,7 @@ def claims(evaluations: Sequence[Evaluation]) -> list[Claim]:
     """
     kinds = by_kind(evaluations)
     claims = []
-    for row in published(EXPECTATIONS).itertuples():
+    for row in published("domain_expectations").itertuples():
         # expectations are in nats
         scale = 1.0 if row.quantity in UNITS else NATS_PER_BIT
         limits = (row.low / scale, row.high / scale)
@@ -442,12 +431,10 @@ def as_numbers(trainings: Sequence[Evaluation], quantity: str) -> dict[str, floa
 
 
 def most_of(trainings: Sequence[Evaluation], quantity: str) -> float:
-    """The most that a quantity can be with the labels of these items; infinite where
-    nothing is known.
+    """The most that a quantity, or the score seed, can be with the labels of these
+    items.
     """
-    name = most(quantity)
-    if name is None:
-        return math.inf
+    name = "seed_ceiling" if quantity == "seed" else QUANTITIES[quantity]
     if name == "I(Y;D)":
         return max(shared_labels(training) for training in trainings)
     return max(training.by_classifier[name].value for training in trainings)

@@ -26,6 +26,7 @@ from analysis.common.tables import (
     plus_minus_column,
     ranged,
     summarise,
+    with_error,
 )
 from infoscope.metrics import replicated
 from infoscope.tracking import table
@@ -154,13 +155,10 @@ def compared(runs: pd.DataFrame) -> pd.DataFrame:
     differences = []
     for row in figures.itertuples():
         in_domain = runs[runs["held_out"] == row.held_out]
-        differences.append(replicated(gains(in_domain, row.model)))
-    return figures.assign(
-        over_baseline=[difference.value for difference in differences],
-        over_baseline_error=[difference.standard_error for difference in differences],
-        over_baseline_low=[difference.low for difference in differences],
-        over_baseline_high=[difference.high for difference in differences],
-    )
+        mean = replicated(gains(in_domain, row.model))
+        ends = {"over_baseline_low": mean.low, "over_baseline_high": mean.high}
+        differences.append(with_error("over_baseline", mean) | ends)
+    return figures.join(pd.DataFrame(differences))
 
 
 def finding(figures: pd.DataFrame) -> str:
@@ -193,7 +191,7 @@ def finding(figures: pd.DataFrame) -> str:
     )
 
 
-def cell_text(row: pd.Series, column: str, missing: str = NO_NUMBER) -> str:
+def cell_text(row: pd.Series, column: str, missing: str) -> str:
     """An accuracy with its standard error; of the worst of several, its interval and
     items too.
     """
@@ -348,10 +346,7 @@ def draw(runs: pd.DataFrame, *paths: Path) -> None:
     model.
     """
     models = list(runs["model"].unique())
-    columns = {
-        "in_domain_accuracy/average": ("new items, training domains", BLUE),
-        "out_of_domain_accuracy/average": ("held-out domain", VERMILLION),
-    }
+    colours = {"in_domain_accuracy/average": BLUE, OUTSIDE: VERMILLION}
     domains = runs["held_out_name"].unique()
     ylabel = "accuracy, 95 % interval over items"
     for axis, domain in panel_by_panel(
@@ -360,9 +355,9 @@ def draw(runs: pd.DataFrame, *paths: Path) -> None:
         in_domain = runs[runs["held_out_name"] == domain]
         for place, (_, rows) in enumerate(in_domain.groupby("model", sort=False)):
             offsets = place + 0.12 * (np.arange(len(rows)) - (len(rows) - 1) / 2)
-            for column, (label, colour) in columns.items():
+            for column, colour in colours.items():
                 reach = 1.96 * rows[column + "_error"]
-                name = label if place == 0 else None
+                name = ACCURACIES[column] if place == 0 else None
                 axis.errorbar(
                     offsets,
                     rows[column],

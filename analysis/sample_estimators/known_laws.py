@@ -204,7 +204,7 @@ def _items(paired: pd.DataFrame, sources: str) -> Result:
                 "answered": len(errors),
                 "n": levels["n"].iloc[0],
                 "mae_bits": errors.mean(),
-                "mae_bits_error": errors.std(ddof=1) / math.sqrt(max(1, len(errors))),
+                "mae_bits_error": errors.sem(),
                 "bias_bits": levels["bias"].mean(),
                 "floor_bits": levels["labels_error"].mean(),
                 "intervals": int(levels["intervals"].sum()),

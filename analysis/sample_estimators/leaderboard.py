@@ -49,7 +49,7 @@ def ranking(figures: pd.DataFrame) -> pd.DataFrame:
             "rmse": answered["rmse"].median(),
             "rmse_10": answered["rmse"].quantile(0.1), "rmse_90": answered["rmse"].quantile(0.9),
             "ratio": answered["ratio"].median(),
-            "coverage": coverage.mean(), "coverage_error": coverage.std(ddof=1) / math.sqrt(max(1, len(coverage))),
+            "coverage": coverage.mean(), "coverage_error": coverage.sem(),
             "width": answered["width"].median(), "seconds": answered["seconds"].median(),
         })  # fmt: skip
     return pd.DataFrame(rows).sort_values("ratio", kind="stable", ignore_index=True)

@@ -123,7 +123,7 @@ def grouped(numbers: pd.Series, groups: Mapping[str, int]) -> NDArray[np.str_]:
 def summarised(sets: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     """Counts and errors of readings by group, with a last row of all; bits."""
     groups = [
-        *sets.groupby(list(by), sort=True),
+        *sets.groupby(list(by)),
         (("all",) + ("",) * (len(by) - 1), sets),
     ]
     return pd.DataFrame(
@@ -135,19 +135,20 @@ def _summary(rows: pd.DataFrame) -> dict[str, float]:
     narrow, truth = rows[rows["grade"] == A], rows["truth"]
     found = {
         "sets": len(rows), "covered": int(rows["covered"].sum()), "grade_a": len(narrow),
-        "grade_c": int((rows["grade"] == C).sum()), "wrong_a": int((~narrow["covered"].astype(bool)).sum()),
+        "grade_c": int((rows["grade"] == C).sum()), "wrong_a": int((~narrow["covered"]).sum()),
         "width_a": (narrow["high"] - narrow["low"]).median(), "rmse": _rmse(rows["value"] - truth),
     }  # fmt: skip
-    known = {name: rows[name].notna() for name in COMPARED if name in rows}
-    # where the estimator has a value; the reading on the same data sets
-    for name, there in known.items():
-        found[f"rmse_{name}"] = _rmse((rows[name] - truth)[there])
-        found[f"rmse_beside_{name}"] = _rmse((rows["value"] - truth)[there])
+    for name in COMPARED:
+        if name in rows:
+            # where the estimator has a value; the reading on the same data sets
+            there = rows[name].notna()
+            found[f"rmse_{name}"] = _rmse((rows[name] - truth)[there])
+            found[f"rmse_beside_{name}"] = _rmse((rows["value"] - truth)[there])
     return found
 
 
 def _rmse(errors: pd.Series) -> float:
-    return math.sqrt((errors**2).mean()) if len(errors) else math.nan
+    return math.sqrt((errors**2).mean())
 
 
 def figures_text(figures: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
@@ -218,7 +219,7 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     known distributions; figures.
     """
     results = []
-    for _, of_data in runs.groupby("data", sort=True):
+    for _, of_data in runs.groupby("data"):
         of_content, left_out = latest(of_data, ["content"])
         sets, code = read(of_content), versions(of_content)
         series = sets["type"].str.startswith(SERIES_TYPE)
@@ -306,7 +307,7 @@ def of_series(sets: pd.DataFrame, code: str, left_out: Sequence[str]) -> list[Re
 
 def judged_series(sets: pd.DataFrame) -> pd.DataFrame:
     """The measures by which a reader is judged on series, as `counted`."""
-    covered = sets["covered"].astype(bool)
+    covered = sets["covered"]
     rows = of_any_reader(sets)
     of_memory = grouped(sets["memory"], MEMORY_GROUPS)
     for name in MEMORY_GROUPS:
@@ -359,12 +360,10 @@ def covered_text(sets: pd.DataFrame) -> str:
     """How often the interval contains the true value, how often it is narrow, and how
     often narrow ones are wrong.
     """
-    hits = share_text(sets["covered"].sum(), len(sets), ".1f")
-    narrow = sets[sets["grade"] == A]
-    wrong = share_text(
-        (~narrow["covered"].astype(bool)).sum(), len(narrow), ".1f", "none"
-    )
-    share = share_text(len(narrow), len(sets))
+    counts = _summary(sets)
+    hits = share_text(counts["covered"], len(sets), ".1f")
+    wrong = share_text(counts["wrong_a"], counts["grade_a"], ".1f", "none")
+    share = share_text(counts["grade_a"], len(sets))
     return (
         f"The 95 % interval contains the true value in {hits} of {len(sets):,} data "
         "sets; it is narrow (grade A) in "
@@ -375,7 +374,7 @@ def covered_text(sets: pd.DataFrame) -> str:
 def judged(sets: pd.DataFrame) -> pd.DataFrame:
     """The measures by which a reader of pairs is judged, as `counted`."""
     narrow = sets["grade"] == A
-    covered = sets["covered"].astype(bool)
+    covered = sets["covered"]
     excess = 2 * sets["n"] * sets["truth"] * NATS_PER_BIT
     weak = (sets["type"] == "categories") & excess.between(*WEAK)
     cells = in_cells(sets)
@@ -388,7 +387,7 @@ def judged(sets: pd.DataFrame) -> pd.DataFrame:
     too_low = sets["truth"] > sets["high"]
     rows = [
         *of_any_reader(sets),
-        (worst_cell, 88, 100, covered[is_in(cells, CELL, cell)]),
+        (worst_cell, 88, 100, covered[(cells[list(CELL)] == list(cell)).all(axis=1)]),
         (
             "interval contains the truth, columns computed from columns",
             93,
@@ -433,7 +432,7 @@ def judged_given(sets: pd.DataFrame) -> pd.DataFrame:
     """The measures by which a reader of triples is judged, as `counted`; ksg is that of
     Frenzel and Pompe.
     """
-    covered = sets["covered"].astype(bool)
+    covered = sets["covered"]
     rows = of_any_reader(sets)
     of_z = grouped(sets["columns_z"], GIVEN_GROUPS)
     for name in GIVEN_GROUPS:
@@ -472,12 +471,12 @@ def judged_given(sets: pd.DataFrame) -> pd.DataFrame:
 
 def of_any_reader(sets: pd.DataFrame) -> list[Measure]:
     """The measures of a reader of pairs and of one of triples."""
-    covered = sets["covered"].astype(bool)
-    family = worst(sets, ["family"])
-    of_family = covered[is_in(sets, ["family"], family)]
+    covered = sets["covered"]
+    (family,) = worst(sets, ["family"])
+    of_family = covered[sets["family"] == family]
     return [
         ("interval contains the truth", 93, 98, covered),
-        (f"interval contains the truth, worst family: {family[0]}", 88, 100, of_family),
+        (f"interval contains the truth, worst family: {family}", 88, 100, of_family),
         (
             "interval contains the truth, nothing shared",
             95,
@@ -544,11 +543,6 @@ def worst(sets: pd.DataFrame, by: Sequence[str]) -> tuple[str, ...]:
     groups = sets.groupby(list(by))["covered"].agg(["mean", "size"])
     large = groups[groups["size"] >= min(MIN_GROUP, groups["size"].max())]
     return tuple(np.atleast_1d(large["mean"].idxmin()).tolist())
-
-
-def is_in(sets: pd.DataFrame, by: Sequence[str], group: Sequence[str]) -> pd.Series:
-    """Which data sets are of a group."""
-    return (sets[list(by)] == list(group)).all(axis=1)
 
 
 def draw(sets: pd.DataFrame, edges: Edges, *paths: Path) -> None:

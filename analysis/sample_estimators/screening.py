@@ -28,8 +28,8 @@ def share(runs: pd.DataFrame, part: str, whole: str) -> tuple[float, float, floa
     """The mean over tables of the mean share in their data sets, and its 95 % interval;
     tables are independent.
     """
-    shares = (runs[part] / runs[whole]).where(runs[whole] > 0)
-    # a data set without discoveries has no false ones; any other share of 0 is left out
+    shares = runs[part] / runs[whole]
+    # a data set without discoveries has no false ones; any other share of 0 is missing
     if whole == "discoveries":
         shares = shares.where(runs[whole] != 0, 0.0)
     by_table = shares.groupby(runs["table"]).mean().dropna()

@@ -13,7 +13,7 @@ import pandas as pd
 
 from analysis.common.claims import Claim
 from analysis.common.marks import BLUE, ORANGE, lines, panel_by_panel, sheet
-from analysis.common.tables import Result, plus_minus_column, spread
+from analysis.common.tables import Result, plus_minus_column, spread, text_of
 from analysis.usable_information._runs import (
     NAMES,
     TAIL,
@@ -40,8 +40,6 @@ Tables = Mapping[str, pd.DataFrame]
 
 def results(tables: Tables, family: str, words: Sequence[str]) -> list[Result]:
     """The tables of the items of every data set, as one family sees them."""
-    if not tables:
-        return []
     with_overlap = {name: table for name, table in tables.items() if "overlap" in table}
     with_text = {name: table for name, table in tables.items() if "text" in table}
     results = [right_and_wrong(tables, family, words)]
@@ -61,22 +59,21 @@ def right_and_wrong(tables: Tables, family: str, words: Sequence[str]) -> Result
         for label, items in table.groupby("label"):
             rows.append(window_row(name, label, items, classes_of(table)))
     figures = pd.DataFrame(rows)
-    text = pd.DataFrame(
-        {
-            "data": figures["data"].map(NAMES),
-            "class": figures["label"],
-            "mean PVI": plus_minus_column(figures, "mean_bits", "-"),
-            "H(y)": figures["H_yb"].map("{:.3f}".format),
-            "right from": figures["window_low"].map("{:+.3f}".format),
-            "wrong up to": figures["window_high"].map("{:+.3f}".format),
-            "least right": figures["least_right"].map(signed),
-            "largest wrong": figures["largest_wrong"].map(signed),
-            "in the window": figures["in_window"].astype(str)
-            + " of "
-            + figures["n"].astype(str),
-            "wrong": figures["wrong"],
-        }
-    )
+    columns = {
+        "data": figures["data"].map(NAMES),
+        "class": "label",
+        "mean PVI": "mean_bits",
+        "H(y)": ("H_yb", "{:.3f}"),
+        "right from": ("window_low", "{:+.3f}"),
+        "wrong up to": ("window_high", "{:+.3f}"),
+        "least right": ("least_right", "{:+.3f}", "none"),
+        "largest wrong": ("largest_wrong", "{:+.3f}", "none"),
+        "in the window": figures["in_window"].astype(str)
+        + " of "
+        + figures["n"].astype(str),
+        "wrong": "wrong",
+    }
+    text = text_of(figures, [], columns, "-")
     beyond = int(figures["beyond"].sum())
     items = f"{figures['n'].sum():,}"
     statement = (
@@ -110,11 +107,6 @@ def right_and_wrong(tables: Tables, family: str, words: Sequence[str]) -> Result
         [claim],
         title="PVI of right and wrong predictions",
     )
-
-
-def signed(bits: float) -> str:
-    """A PVI as text; none where there is no such item."""
-    return f"{bits:+.3f}" if np.isfinite(bits) else "none"
 
 
 def classes_of(table: pd.DataFrame) -> int:
@@ -217,10 +209,12 @@ def widest(figures: pd.DataFrame) -> str:
 def overlap(tables: Tables, family: str, words: Sequence[str]) -> Result:
     """Figure 5: mean PVI by the number of shared tokens and the class."""
     rows = []
+    claims = []
     for name, table in tables.items():
         clipped = table.assign(overlap=table["overlap"].clip(upper=MOST_OVERLAP))
         slices = pvi.slices(clipped, ["overlap", "label"], groups=table["group"])
         rows.append(slices.reset_index().assign(data=name))
+        claims.append(no_overlap(name, clipped))
     figures = pd.concat(rows, ignore_index=True)
     with_errors = figures.assign(mean_bits_error=figures["standard_error_bits"])
     means = plus_minus_column(with_errors, "mean_bits", "-")
@@ -248,7 +242,6 @@ def overlap(tables: Tables, family: str, words: Sequence[str]) -> Result:
     more = f" ({MOST_OVERLAP}: or more)" if is_most.any() else ""
     draw = functools.partial(draw_overlap, figures, f"shared tokens{more}")
     text = spread(shown, ["data", "overlap"], "label", "mean")
-    claims = [no_overlap(name, table) for name, table in tables.items()]
     return Result("overlap", figures, text, caption, draw, claims)
 
 
@@ -260,16 +253,15 @@ def no_overlap(name: str, table: pd.DataFrame) -> Claim:
         f"{NAMES[name]}: entailed pairs that share no token have the lowest mean PVI "
         "(figure 5)."
     )
-    clipped = table.assign(overlap=table["overlap"].clip(upper=MOST_OVERLAP))
-    groups = dict(iter(clipped.groupby(["label", "overlap"])))
+    groups = dict(iter(table.groupby(["label", "overlap"])))
     chosen = groups.pop(("entailment", 0), table.iloc[:0])
-    if len(chosen) < FEW:
-        why = f"{len(chosen)} such pairs, too few to tell."
-        return Claim(statement, "not tested", why)
     means = {}
     for place, members in groups.items():
         if len(members) >= FEW:
             means[place] = members["pvi_bits"].mean()
+    if len(chosen) < FEW or not means:
+        why = f"{len(chosen)} such pairs and {len(means)} other groups, too few to tell."
+        return Claim(statement, "not tested", why)
     label, overlap = lowest = min(means, key=means.get)
     other = groups[lowest]
     error = np.hypot(

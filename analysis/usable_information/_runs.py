@@ -10,12 +10,11 @@ import numpy as np
 import pandas as pd
 
 from analysis.common.claims import Claim, negative
-from analysis.common.runs import newest, ordered, profiles
+from analysis.common.runs import profiles
 from infoscope import tracking
 from infoscope.errors import UnknownName
 from infoscope.estimators.result import Estimate, clustered_error
 
-CELL = ["study", "data", "transformation", "family", "estimator", "seed"]
 NAMES = {"snli": "SNLI", "mnli": "MultiNLI", "mnli-dev": "MultiNLI (matched dev only)", "cola": "CoLA", "sst2": "SST-2",
          "imdb": "IMDB", "imdb-bert": "IMDB (BERT vectors)", "imdb-roberta": "IMDB (RoBERTa vectors)",
          "generated-nli": "generated pairs", "generated-reviews": "generated reviews"}  # fmt: skip
@@ -29,7 +28,6 @@ INPUTS = {
     "length": "length",
     "null": "nothing",
 }
-ESTIMATORS = ("held-out", "cross-fitted")
 VECTORS = "imdb-"  # the beginning of the names of data that are vectors
 FINE_TUNED = (
     "The vectors of IMDB are of an encoder that was itself fine-tuned on IMDB's "
@@ -51,23 +49,6 @@ class Figure(NamedTuple):
     error: float
     n: int
     seeds: int
-
-
-def newest_of(
-    runs: pd.DataFrame, cell: Sequence[str] = CELL
-) -> tuple[pd.DataFrame, list[str]]:
-    """Of every cell the run that was started last, of the newest version, in order; and
-    a note on the others.
-    """
-    selected, left_out = newest(runs, cell)
-    columns = [
-        name
-        for name in ("data", "family", "estimator", "transformation")
-        if name in runs
-    ]
-    return ordered(
-        selected, columns, data=NAMES, estimator=ESTIMATORS, transformation=INPUTS
-    ), left_out
 
 
 def of_study(runs: pd.DataFrame, study: str, **fields: str) -> pd.DataFrame:
@@ -137,13 +118,12 @@ def less_than(statement: str, difference: Figure | None, what: str) -> Claim:
 
 
 def shown_family(runs: pd.DataFrame, family: str | None) -> str:
-    """The family asked for, else the one with most usable information. Raises
-    ValueError for one that was not run.
+    """The family asked for, else the one with most usable information; runs: of whole
+    inputs, held out. UnknownName: one that was not run; LookupError: there is none.
     """
-    of_whole_input = of_study(
-        runs, "difficulty", estimator="held-out", transformation="std"
-    )
-    levels = of_whole_input.pivot_table(
+    if runs.empty:
+        raise LookupError("no run of whole inputs has held-out items.")
+    levels = runs.pivot_table(
         index="data", columns="family", values="v_information_bits"
     )
     if family is None:
@@ -151,15 +131,6 @@ def shown_family(runs: pd.DataFrame, family: str | None) -> str:
     if family not in levels:
         raise UnknownName(f"family must be one of {', '.join(levels)}, not {family!r}.")
     return family
-
-
-def shown_items(runs: pd.DataFrame, family: str) -> dict[str, pd.DataFrame]:
-    """By data set, the held-out items of the whole input under the first seed."""
-    of_whole_input = of_study(
-        runs, "difficulty", estimator="held-out", transformation="std", family=family
-    )
-    first = of_whole_input.drop_duplicates("data")
-    return {run.data: items(run.run_id) for run in first.itertuples()}
 
 
 def described(runs: pd.DataFrame) -> str:

@@ -17,7 +17,14 @@ from scipy.stats import gaussian_kde
 from analysis.common.claims import Claim, decided
 from analysis.common.marks import mark, sheet
 from analysis.common.published import published, published_figures
-from analysis.common.tables import Analysis, Result, plus_minus, plus_minus_column
+from analysis.common.runs import newest, ordered
+from analysis.common.tables import (
+    Analysis,
+    Result,
+    plus_minus,
+    plus_minus_column,
+    text_of,
+)
 from analysis.usable_information import _items
 from analysis.usable_information._items import shortened
 from analysis.usable_information._runs import (
@@ -32,12 +39,10 @@ from analysis.usable_information._runs import (
     hardest_shown,
     items,
     less_than,
-    newest_of,
     of_study,
     over_seeds,
     paired,
     shown_family,
-    shown_items,
 )
 from infoscope import tracking
 from infoscope.command_line import option
@@ -46,7 +51,9 @@ from infoscope.estimators.units import NATS_PER_BIT
 from infoscope.metrics.report import listed
 from sweeps.usable_information.settings import FREQUENT
 
+CELL = ["study", "data", "transformation", "family", "estimator", "seed"]
 GROUP = ["data", "transformation", "family", "estimator"]
+ESTIMATORS = ("held-out", "cross-fitted")
 PAPERS = {
     "snli": ("snli", "test"),
     "mnli": ("multinli", "validation_matched"),
@@ -73,54 +80,54 @@ HARDER = (
 
 def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     """All tables and figures of the studies that were run."""
-    runs, left_out = newest_of(runs)
+    runs, left_out = newest(runs, CELL)
+    columns = ["data", "family", "estimator", "transformation"]
+    runs = ordered(
+        runs, columns, data=NAMES, estimator=ESTIMATORS, transformation=INPUTS
+    )
     results = []
     measured = of_study(runs, "difficulty")
     if len(measured):
         words = [*cautions(measured), described(measured), *left_out]
-        results.append(information(measured, arguments.family, words))
-        family = shown_family(measured, arguments.family)
-        shown = of_study(
-            measured,
-            "difficulty",
-            family=family,
-            transformation="std",
-            estimator="held-out",
+        whole = of_study(
+            measured, "difficulty", transformation="std", estimator="held-out"
         )
-        results += _items.results(
-            shown_items(measured, family), family, [described(shown), *left_out]
-        )
+        family = shown_family(whole, arguments.family)
+        shown = whole[whole["family"] == family]
+        first = shown.drop_duplicates("data")
+        tables = {run.data: items(run.run_id) for run in first.itertuples()}
+        results.append(information(measured, tables, family, words))
+        results += _items.results(tables, family, [described(shown), *left_out])
         results += explained(measured, left_out)
     results += epochs(of_study(runs, "epochs"), left_out)
     return results
 
 
-def information(measured: pd.DataFrame, family: str | None, words: list[str]) -> Result:
+def information(
+    measured: pd.DataFrame, tables: _items.Tables, family: str, words: list[str]
+) -> Result:
     """V-information by data, input and family, next to published values; with figure 1
-    of the paper.
+    of the paper, of the items of one family.
     """
     rows = []
     for group, members in measured.groupby(GROUP, sort=False):
         rows.append(row_of(dict(zip(GROUP, group)), members))
     figures = pd.DataFrame(rows)
-    text = pd.DataFrame(
-        {
-            "data": figures["data"].map(NAMES),
-            "family": figures["family"],
-            "estimator": figures["estimator"],
-            "input": figures["transformation"].map(INPUTS),
-            "V-information": plus_minus_column(figures, "v_information_bits"),
-            "Shannon": plus_minus_column(figures, "shannon_bits", "unknown"),
-            "H(Y)": plus_minus_column(figures, "H_yb"),
-            "accuracy": plus_minus_column(figures, "accuracy"),
-            "calibration error": figures["expected_calibration_error"].map(
-                "{:.3f}".format
-            ),
-            "items": figures["n"].map("{:,}".format),
-            "fitted to": figures["training_items"].map("{:,}".format),
-            "BERT-base": plus_minus_column(figures, "paper_bits", "-"),
-        }
-    )
+    columns = {
+        "data": figures["data"].map(NAMES),
+        "family": "family",
+        "estimator": "estimator",
+        "input": figures["transformation"].map(INPUTS),
+        "V-information": "v_information_bits",
+        "Shannon": plus_minus_column(figures, "shannon_bits", "unknown"),
+        "H(Y)": "H_yb",
+        "accuracy": "accuracy",
+        "calibration error": ("expected_calibration_error", "{:.3f}"),
+        "items": ("n", "{:,}"),
+        "fitted to": ("training_items", "{:,}"),
+        "BERT-base": plus_minus_column(figures, "paper_bits", "-"),
+    }
+    text = text_of(figures, [], columns)
     is_whole = (figures["transformation"] == "std") & (
         figures["estimator"] == "held-out"
     )
@@ -145,10 +152,7 @@ def information(measured: pd.DataFrame, family: str | None, words: list[str]) ->
         *floored(figures),
         *words,
     ]
-    family = shown_family(measured, family)
-    draw = functools.partial(
-        difficulty_densities, shown_items(measured, family), family
-    )
+    draw = functools.partial(difficulty_densities, tables, family)
     claims = [*claims_on_data(figures[is_whole]), *claims_on_inputs(measured)]
     against = bert_figures(figures[figures["estimator"] == "held-out"], measured)
     return Result("information", figures, text, caption, draw, claims, against=against)
@@ -201,9 +205,7 @@ def bert_figures(figures: pd.DataFrame, measured: pd.DataFrame) -> pd.DataFrame:
     most of the same input.
     """
     rows = []
-    shown = published("vinfo")
-    shown = shown[(shown["model"] == BERT) & shown["epochs"].isin([math.nan, EPOCHS])]
-    for paper in shown.to_dict("records"):
+    for paper in papers_rows().to_dict("records"):
         names = [
             name
             for name, place in PAPERS.items()
@@ -258,20 +260,22 @@ def row_of(group: dict, runs: pd.DataFrame) -> dict:
     return row
 
 
+def papers_rows() -> pd.DataFrame:
+    """The published figures of BERT-base, after two epochs where the number is known."""
+    rows = published("vinfo")
+    return rows[(rows["model"] == BERT) & rows["epochs"].isin([math.nan, EPOCHS])]
+
+
 def papers_figure(data: str, transformation: str) -> tuple[float, float]:
     """BERT-base's V-information (bits) and its error, after two epochs where several
     are published; NaN: none is.
     """
-    rows = published("vinfo")
+    rows = papers_rows()
     dataset, split = PAPERS.get(data, (None, None))
     rows = rows[
         (rows["dataset"] == dataset)
         & (rows["split"] == split)
-        & (rows["model"] == BERT)
-    ]
-    rows = rows[
-        (rows["condition"] == transformation)
-        & (rows["epochs"].isna() | (rows["epochs"] == EPOCHS))
+        & (rows["condition"] == transformation)
     ]
     if rows.empty:
         return math.nan, math.nan
@@ -371,9 +375,7 @@ def claims_on_inputs(runs: pd.DataFrame) -> list[Claim]:
     return claims
 
 
-def difficulty_densities(
-    tables: dict[str, pd.DataFrame], family: str, *paths: Path
-) -> None:
+def difficulty_densities(tables: _items.Tables, family: str, *paths: Path) -> None:
     """Figure 1: the density of PVI in every data set (Scott's rule), dotted means."""
     with sheet(paths, size=(6.5, 4.0)) as ((axis,),):
         for name, table in tables.items():
@@ -404,9 +406,8 @@ def explained(runs: pd.DataFrame, words: Sequence[str]) -> list[Result]:
     results = []
     if len(with_text):
         results.append(examples(with_text, [described(with_text), *words]))
-    marked = measured[measured["artefacts"] > 0]
-    if "artefact_texts" in marked:
-        marked = marked[marked["artefact_texts"].notna()]
+    if "artefact_texts" in measured:
+        marked = measured[measured["artefact_texts"].notna()]
         if len(marked):
             results.append(artefacts(marked, [described(marked), *words]))
     return results
@@ -524,12 +525,12 @@ def epochs(runs: pd.DataFrame, words: Sequence[str]) -> list[Result]:
     figures = epoch_figures(runs)
     losses = figures["training_loss"] / NATS_PER_BIT
     columns = {
-        "V-information": plus_minus_column(figures, "v_information_bits"),
-        "accuracy": plus_minus_column(figures, "accuracy"),
+        "V-information": "v_information_bits",
+        "accuracy": "accuracy",
         "training loss (bits)": losses.map("{:.3f}".format),
     }
-    text = figures[["data", "family", "epoch"]]
-    text = text.assign(data=figures["data"].map(NAMES), **columns)
+    text = text_of(figures, ["data", "family", "epoch"], columns)
+    text["data"] = figures["data"].map(NAMES)
     final_rows = text.groupby(["data", "family"], sort=False).tail(1)
     ends = [
         f"{row['data']} {row['family']} {row['V-information']} bits"

@@ -91,10 +91,7 @@ def finding(
     for case, rows in figures[largest].groupby("case", sort=False):
         rows = rows.sort_values(score, ascending=is_error)
         of_case = runs[(runs["n"] == most) & (runs["case"] == case)]
-        sets = {}
-        for method, members in of_case.groupby("method"):
-            sets[method] = of_sets(members, score)
-        values = pd.DataFrame(sets) * (-1 if is_error else 1)
+        values = pd.DataFrame(of_sets(of_case, score)) * (-1 if is_error else 1)
         best = level_with(values[rows["method"].iloc[0]], values)
         names = rows["method"].map(NAMES)
         scores = text.loc[rows.index, what]
@@ -185,13 +182,14 @@ def claims(study: str, runs: pd.DataFrame) -> list[Claim]:
     )
     claims = []
     for case, members in runs.groupby("case", sort=False):
-        ours = of_sets(members[members["method"] == OURS], score)
+        scores = of_sets(members, score)
         for method, name in NAMES.items():
-            theirs = of_sets(members[members["method"] == method], score)
-            shared = ours.index.intersection(theirs.index)
-            if method == OURS or not len(shared):
+            if method == OURS or not {OURS, method} <= set(scores):
                 continue
-            loss = (ours.loc[shared] - theirs.loc[shared]).to_numpy()
+            ours, theirs = scores[OURS].align(scores[method], join="inner")
+            if ours.empty:
+                continue
+            loss = (ours - theirs).to_numpy()
             if not is_loss:
                 loss = -loss
             statement = f"{case}: V-information finds the structure better than {name}."
@@ -200,18 +198,21 @@ def claims(study: str, runs: pd.DataFrame) -> list[Claim]:
                     statement, replicated(loss), what, "", over="data sets"
                 )
             else:
-                reason = f"both score the same on each of {len(shared)} data sets."
+                reason = f"both score the same on each of {len(loss)} data sets."
                 claim = Claim(statement, "not tested", reason)
             claims.append(claim)
     return claims
 
 
-def of_sets(runs: pd.DataFrame, score: str) -> pd.Series:
-    """The score of every data set, by size, block and number."""
-    parts = {}
-    for run in runs.itertuples():
-        parts[run.n, run.block] = tracking.table(run.run_id, "sets")[score].rename(None)
-    return pd.concat(parts) if parts else pd.Series(dtype=float)
+def of_sets(runs: pd.DataFrame, score: str) -> dict[str, pd.Series]:
+    """By method, the score of every data set, by size, block and number."""
+    scores = {}
+    for method, members in runs.groupby("method"):
+        parts = {}
+        for run in members.itertuples():
+            parts[run.n, run.block] = tracking.table(run.run_id, "sets")[score]
+        scores[method] = pd.concat(parts)
+    return scores
 
 
 def draw(figures: pd.DataFrame, study: str, *paths: Path) -> None:

@@ -30,7 +30,6 @@ from infoscope.metrics import replicated
 from infoscope.notebook import heat
 from sweeps.usable_information.settings import NOTHING
 
-FEATURES = "features"
 # of what was hidden from; models come by name
 ORDER = (NOTHING, "linear", "softplus-50", "relu-50", "relu-50x50")
 # the simplest reader, and the block that should carry nothing about the domain
@@ -65,8 +64,8 @@ CELL = ["study", "source", "representation", "against", "seed"]
 
 def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     """A matrix for each label of the two studies."""
-    missing = [name for name in (*CELL, "model") if name not in runs]
-    runs = runs.reindex(columns=[*runs.columns, *missing])
+    columns = runs.columns.union([*CELL, "model"], sort=False)
+    runs = runs.reindex(columns=columns)
     selected, left_out = newest(runs, CELL)
     words = [described(selected), *left_out]
     results = []
@@ -90,7 +89,7 @@ def leakage(runs: pd.DataFrame) -> pd.DataFrame:
         else:
             table = table.assign(
                 of=run["against"],
-                row=FEATURES,
+                row="features",
                 reconstruction=run["reconstruction_mse"],
                 adversary_log_loss=run["adversary_log_loss_nats"],
             )

@@ -224,8 +224,17 @@ def test_rows_with_missing_values_of_used_columns_are_left_out_and_counted(with_
     assert pd.isna(table.columns["age"]).sum() == 3
 
 
-def test_missing_values_are_refused_if_that_is_asked(with_holes):
-    refuse = ReadOptions(refuse_missing=True)
+def test_rows_of_a_series_without_a_time_are_left_out_and_counted(csv):
+    """Other gaps stay, as they are places in the series."""
+    path = csv(FRAME.assign(age=FRAME["age"].where(FRAME.index > 2), b=np.nan, a=1.5))
+    data = read(path, ["a"], ["patient"], time="age", gaps=True)
+    assert len(data.x) == 57
+    assert "3 rows without age left out" in data.understood
+
+
+@pytest.mark.parametrize("refuse", [ReadOptions(refuse_missing=True), STRICT])
+def test_missing_values_are_refused_if_that_is_asked(csv, refuse):
+    with_holes = csv(FRAME.assign(age=FRAME["age"].where(FRAME.index > 2)))
     for reader in (read, read_representation):
         with refused("column 'age'", "missing"):
             reader(with_holes, ["age", "hole"], ["b"], options=refuse)

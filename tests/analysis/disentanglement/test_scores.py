@@ -6,9 +6,10 @@ import math
 
 import numpy as np
 import pandas as pd
+import pytest
 from pytest import approx
 
-from analysis.disentanglement._scores import components, named
+from analysis.disentanglement._scores import components, crossed, named
 
 
 def test_components_by_hand():
@@ -55,3 +56,10 @@ def test_models_of_several_weights_are_told_apart():
     )
     assert [*named(runs)] == ["beta-vae (beta 2)", "beta-vae (beta 4)", "ae"]
     assert [*named(runs[1:])] == ["beta-vae", "ae"]
+
+
+@pytest.mark.parametrize(
+    "excess, text", [(0.1, " (cross by 0.100 ± 0.020)"), (-0.1, ""), (math.nan, "")]
+)
+def test_bounds_that_cross_are_named(excess, text):
+    assert crossed(excess, 0.02) == text

@@ -12,7 +12,7 @@ from pytest import approx
 
 from analysis.common.tables import save
 from analysis.usable_information import dataset_difficulty
-from analysis.usable_information._runs import over_seeds, paired
+from analysis.usable_information._runs import over_seeds, paired, shown_family
 from infoscope.metrics.v_information.pvi import threshold_window
 from tests.analysis.pictures import drawn, numbers
 from tests.analysis.runs import RUN, analysed, named
@@ -248,3 +248,9 @@ def test_families_are_level_where_their_paired_difference_is(store, gain, famili
     rows.append(cell | {"family": "b", "run_id": "other"})
     measured = pd.DataFrame(rows)
     assert dataset_difficulty.level_families(measured, "snli", "a") == families
+
+
+def test_without_held_out_runs_no_family_is_shown():
+    runs = pd.DataFrame(columns=["data", "family", "v_information_bits"])
+    with pytest.raises(LookupError, match="held-out items"):
+        shown_family(runs, None)
