@@ -67,8 +67,17 @@ def ordered(
 
 def versions(runs: pd.DataFrame) -> str:
     """The versions of the code that made the runs."""
-    names = {tags.get("infoscope.code", "unknown") for tags in runs["tags"]}
-    return ", ".join(sorted(names))
+    return tagged(runs, "infoscope.code")
+
+
+def data_sets(runs: pd.DataFrame, unknown: str = "unknown") -> str:
+    """The data sets that the runs read."""
+    return tagged(runs, "infoscope.data", unknown)
+
+
+def tagged(runs: pd.DataFrame, tag: str, unknown: str = "unknown") -> str:
+    """The values of a tag of the runs, in words."""
+    return ", ".join(sorted({tags.get(tag, unknown) for tags in runs["tags"]}))
 
 
 def profiles(runs: pd.DataFrame) -> str:

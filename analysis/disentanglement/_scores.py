@@ -11,7 +11,7 @@ import pandas as pd
 from scipy.special import fdtri
 
 from analysis.common.claims import verdict
-from analysis.common.runs import latest, older, versions
+from analysis.common.runs import data_sets, latest, older, versions
 from analysis.common.tables import plus_minus
 from infoscope.estimators.result import Estimate
 from infoscope.estimators.units import NATS_PER_BIT
@@ -112,9 +112,8 @@ def made_of(runs: pd.DataFrame) -> str:
     newest = runs.loc[runs["start"].idxmax()]
     counts = sorted(set(runs["steps"].dropna()))
     steps = " or ".join(f"{count:,}" for count in counts)
-    data = {tags.get("infoscope.data", newest["data"]) for tags in runs["tags"]}
     return (
-        f"Profile {newest['profile']}: {', '.join(sorted(data))}; {newest['latents']} "
+        f"Profile {newest['profile']}: {data_sets(runs, newest['data'])}; {newest['latents']} "
         f"latents, {steps} steps. Exact "
         f"log-marginals over all images, {newest['draws']:,} draws; BetaVAE by "
         f"{newest['votes']:,} training votes; "

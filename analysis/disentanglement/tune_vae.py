@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pandas as pd
 
 from analysis.common.published import ERROR
-from analysis.common.runs import versions
+from analysis.common.runs import data_sets, versions
 from analysis.common.search import (
     COMPLETE,
     best_trials,
@@ -47,9 +47,7 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     ] or ["learning_rate"]
     settings = {name: settings[name] for name in searched}
     measured = {name: SCORES[name] for name in MEASURED}
-    data = ", ".join(
-        sorted({tags.get("infoscope.data", newest["data"]) for tags in trials["tags"]})
-    )
+    data = data_sets(trials, newest["data"])
     notes = [
         f"Trials are judged during training by {LABELS[criterion]}. Scores are "
         "measured at the end by other draws; ± "

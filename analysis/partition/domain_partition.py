@@ -18,7 +18,7 @@ import pandas as pd
 from analysis.common.claims import Claim, negative
 from analysis.common.marks import BLUE, VERMILLION, panel_by_panel
 from analysis.common.published import ERROR, published, published_figures
-from analysis.common.runs import latest, ordered, profiles, versions
+from analysis.common.runs import data_sets, latest, ordered, profiles, versions
 from analysis.common.tables import (
     Analysis,
     Result,
@@ -292,7 +292,7 @@ def _papers_text(figures: pd.DataFrame, accuracies: pd.DataFrame) -> list[str]:
 def described(runs: pd.DataFrame) -> list[str]:
     """What the columns of the table are, and data, training and code of the runs."""
     first = runs.iloc[0]
-    data = ", ".join(sorted({tags["infoscope.data"] for tags in runs["tags"]}))
+    data = data_sets(runs)
     within = runs["out_of_domain_accuracy/average_error"].mean()
     groups = ranged(runs["in_domain_accuracy/groups"])
     inside = ranged(runs["in_domain_accuracy/items"])

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pandas as pd
 
 from analysis.common.published import ERROR
+from analysis.common.runs import data_sets
 from analysis.common.search import best_trials, ranked, score_of_best, trials_of
 from analysis.common.tables import Analysis, Result
 from analysis.partition.domain_partition import ACCURACIES
@@ -66,7 +67,7 @@ def analyse(runs: pd.DataFrame, arguments: SimpleNamespace) -> Sequence[Result]:
     criterion = CRITERIA[newest["selection"]]
     error = SAME_DOMAINS[newest["selection"]] + ERROR
     score = score_of_best(trials, JUDGED, error, criterion)
-    data = ", ".join(sorted({tags["infoscope.data"] for tags in trials["tags"]}))
+    data = data_sets(trials)
     notes = [
         f"Judged by {RULES[newest['selection']]} ({newest['selection']}). Accuracies "
         "are means over domains, of other "

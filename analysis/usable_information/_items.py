@@ -260,7 +260,9 @@ def no_overlap(name: str, table: pd.DataFrame) -> Claim:
         if len(members) >= FEW:
             means[place] = members["pvi_bits"].mean()
     if len(chosen) < FEW or not means:
-        why = f"{len(chosen)} such pairs and {len(means)} other groups, too few to tell."
+        why = (
+            f"{len(chosen)} such pairs and {len(means)} other groups, too few to tell."
+        )
         return Claim(statement, "not tested", why)
     label, overlap = lowest = min(means, key=means.get)
     other = groups[lowest]
