@@ -1,7 +1,7 @@
 """Sentences of papers, the measurement that decides each, and intervals in words."""
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -117,17 +117,3 @@ def with_interval(
         number = "one run" if over == "runs" else f"n = {mean.n}"
         return f"{value} ({number}, no interval)"
     return f"{value} (95 %: {mean.low:{form}} to {mean.high:{form}}, {mean.n:,} {over})"
-
-
-def changes_text(
-    changes: Mapping[str, Estimate], unit: str = "", form: str = "+.3f"
-) -> str:
-    """Changes by name with their unit and 95 % intervals over runs, in words."""
-    if all(change.n == 1 for change in changes.values()):
-        values = [f"{name} {change.value:{form}}" for name, change in changes.items()]
-        text = f"{', '.join(values)} {unit}".rstrip()
-        return f"{text} (one run each, no interval)"
-    return "; ".join(
-        f"{name} {with_interval(change, unit, form)}"
-        for name, change in changes.items()
-    )

@@ -376,7 +376,7 @@ def ranged(counts: Iterable[float]) -> str:
 def short(value: object) -> str:
     """A cell to read: numbers with three decimals, nothing where there is none."""
     if isinstance(value, float):
-        return f"{value:.3f}" if math.isfinite(value) else ""
+        return f"{value:z.3f}" if math.isfinite(value) else ""
     return str(value)
 
 
@@ -502,7 +502,7 @@ def plus_minus(value: float, error: float, missing: str = NO_VALUE) -> str:
     """
     if not math.isfinite(value):
         return missing
-    form = ".3f" if abs(value) < LONGEST else ".2e"
+    form = "z.3f" if abs(value) < LONGEST else ".2e"
     if not math.isfinite(error):
         return f"{value:{form}}"
     return f"{value:{form}} ± {error:{form}}"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.common.claims import Claim, changes_text, decided, with_interval
+from analysis.common.claims import Claim, decided, with_interval
 from analysis.common.figures import drawing
 from analysis.common.marks import GREEN, VERMILLION, critic_style, in_order, lines
 from analysis.common.published import PAPERS, published, published_table
@@ -154,8 +154,11 @@ def sure_text(changes: Mapping[str, Estimate], other: str) -> str:
     if not changes:
         return f"shares no seed with {other}"
     if all(change.n == 1 for change in changes.values()):
-        figures = changes_text(changes, "bits²")
-        return f"cannot be told from {other} by MSE ({figures})"
+        figures = [f"{name} {change.value:+.3f}" for name, change in changes.items()]
+        return (
+            f"cannot be told from {other} by MSE ({', '.join(figures)} bits², one run "
+            "each, no interval)"
+        )
     larger = {name: change for name, change in changes.items() if change.low > 0}
     smaller = {name: change for name, change in changes.items() if change.high < 0}
     parts = []

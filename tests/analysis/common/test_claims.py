@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from analysis.common.claims import changes_text, decided, verdict_of_all
+from analysis.common.claims import decided, verdict_of_all, with_interval
 from infoscope.estimators.result import Estimate
 from infoscope.metrics import replicated
 
@@ -75,19 +75,14 @@ THREE = replicated([0.1, 0.2, 0.3])
 
 
 @pytest.mark.parametrize(
-    "changes, text",
+    "mean, text",
     [
-        ({"a": THREE}, "a +0.200 bits (95 %: -0.048 to +0.448, 3 runs)"),
-        ({"a": ONE, "b": ONE}, "a +0.100, b +0.100 bits (one run each, no interval)"),
-        (
-            {"a": ONE, "b": THREE},
-            "a +0.100 bits (one run, no interval); b +0.200 bits (95 %: -0.048 to "
-            "+0.448, 3 runs)",
-        ),
+        (THREE, "+0.200 bits (95 %: -0.048 to +0.448, 3 runs)"),
+        (ONE, "+0.100 bits (one run, no interval)"),
     ],
 )
-def test_changes_have_their_intervals_or_the_reason_why_there_are_none(changes, text):
-    assert changes_text(changes, "bits") == text
+def test_means_have_their_interval_or_the_reason_why_there_is_none(mean, text):
+    assert with_interval(mean, "bits") == text
 
 
 def test_one_training_tests_nothing():

@@ -73,7 +73,7 @@ def test_mine_is_judged_as_released(judge):
 
 def test_the_finding_is_what_is_found_and_decoded(judge):
     (result, _), _ = judge(ANALYSIS, CELLS, falling, decodes=0.95)
-    assert "mine 5.4" in result.finding
+    assert "no estimator finds more than mine: 5.4" in result.finding
     assert "decodes 5.700 ± 0.010 bits" in result.finding
 
 
