@@ -316,9 +316,8 @@ def draw_scores(evaluations: Sequence[Evaluation], *paths: Path) -> None:
     down = math.ceil(len(PANELS) / across)
     with sheet(paths, down, across, (4.2 * across, 2.7 * down), 130) as axes:
         axes[0, 0].figure.suptitle(
-            "By classifiers: every training with its 95 % interval over items; line: "
-            "mean over "
-            "trainings; dashed: the most that these labels allow",
+            "By classifiers: every training with its 95 % interval over items;\n"
+            "line: mean over trainings; dashed: the most that these labels allow",
             fontsize=10,
         )
         for axis, name in zip(axes.flat, PANELS):
