@@ -206,7 +206,7 @@ def test_a_page_to_send_is_light_or_dark_and_fits_a_phone(
         for name, text in (("a", short), ("b", pd.concat([short] * 50)))
     ]
     path = readable(
-        [(result, None) for result in results],
+        [Picture(result) for result in results],
         tmp_path / "own",
         Page("Own", ["An answer.", "A sentence."]),
     )
@@ -251,7 +251,7 @@ def test_no_column_of_a_page_to_send_is_cut(browser, tmp_path, width):
     numbers = pd.DataFrame({f"z{place}": ["0.96 (0.95 to 0.97)"] for place in range(7)})
     content = Page("Own", ["An answer."], further={"Scores": words.assign(n="1,000")})
     path = readable(
-        [(Result("own", numbers, numbers, ""), None)], tmp_path / "own", content
+        [Picture(Result("own", numbers, numbers, ""))], tmp_path / "own", content
     )
     browser.ask(
         "Emulation.setDeviceMetricsOverride",
