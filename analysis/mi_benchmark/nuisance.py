@@ -20,6 +20,7 @@ from analysis.mi_benchmark._benchmark import (
 from analysis.mi_benchmark._captions import CURVES_ONLY, DECODED, PUBLISHED
 from analysis.mi_benchmark._claims import (
     every_claim,
+    mean_by,
     ratio_claim,
     relative_error,
     scored_against,
@@ -96,10 +97,11 @@ def background_finding(rows: pd.DataFrame) -> str:
     bits = rows["true_bits"].max()
     eta = rows["nuisance"].max()
     here = rows[(rows["true_bits"] == bits) & (rows["nuisance"] == eta)]
-    finite = here[np.isfinite(here["mean_bits"])]
-    if finite.empty:
-        return f"With a background of strength eta {eta:g} no estimate is finite."
-    most = finite.groupby("bound", sort=False)["mean_bits"].mean().idxmax()
+    means = mean_by(here, "bound", "mean_bits")
+    means = means[np.isfinite(means)]
+    if means.empty:
+        return f"With a background of strength eta {eta:g} every estimator diverges."
+    most = means.idxmax()
     of_most = replicated(here.loc[here["bound"] == most, "mean_bits"].to_numpy())
     text = f"{most}: {with_interval(of_most, 'bits', 'z.2f')} of {bits:g} bits"
     decoded = here[["decodable_bits", "decodable_bits_error"]].mean()
