@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from analysis.common.tables import save
-from analysis.mi_benchmark.critic_capacity import analyse
+from analysis.mi_benchmark.critic_capacity import analyse, sure_text
 from tests.analysis.mi_benchmark.grids import crossed
 from tests.analysis.pictures import drawn, numbers
 
@@ -80,6 +80,10 @@ def test_the_finding_names_the_depths_that_are_surely_worse(linear):
     finding = analyse(linear(-0.2, depth=(1, 2, 3, 4)), ARGUMENTS)[0].finding
     assert "depth 1 has a larger MSE than depths 2 to 4 for gaussian +0.39" in finding
     assert "depth 4 has a smaller MSE than depth 2 for gaussian -0.39" in finding
+
+
+def test_depths_without_a_common_seed_are_not_compared():
+    assert sure_text({}, "depth 2") == "shares no seed with depth 2"
 
 
 def test_diverged_runs_are_shown_and_counted(linear, tmp_path):

@@ -60,6 +60,13 @@ def test_the_finding_compares_both_networks_with_both_truths(judge):
     assert "estimate / decodable MI changes by 0." in finding
 
 
+def test_networks_without_a_judged_estimate_are_not_compared(judge):
+    pairs = dict(bound="js", critic="joint", seed=[0, 1], schedule_bits=BITS)
+    runs = crossed(domain="text", pool=[*PUBLISHED], **pairs)
+    (result, _), _ = judge(ANALYSIS, runs, what_is_left)
+    assert result.finding.startswith("No estimate of two networks can be judged")
+
+
 def test_figures(judge, tmp_path):
     (result, unseen), _ = judge(ANALYSIS, cells(*PUBLISHED), what_is_left)
     row = result.figures.set_index(["pool", "critic", "bound", "true_bits"]).loc[
