@@ -112,8 +112,9 @@ def made_of(runs: pd.DataFrame) -> str:
     newest = runs.loc[runs["start"].idxmax()]
     counts = sorted(set(runs["steps"].dropna()))
     steps = " or ".join(f"{count:,}" for count in counts)
+    data = data_sets(runs, newest["data"])
     return (
-        f"Profile {newest['profile']}: {data_sets(runs, newest['data'])}; {newest['latents']} "
+        f"Profile {newest['profile']}: {data}; {newest['latents']} "
         f"latents, {steps} steps. Exact "
         f"log-marginals over all images, {newest['draws']:,} draws; BetaVAE by "
         f"{newest['votes']:,} training votes; "

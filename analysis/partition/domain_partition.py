@@ -129,11 +129,11 @@ def domain_names(runs: pd.DataFrame) -> dict[int, str]:
             continue
         is_outside = accuracies["part"] == "out_of_domain"
         name = str(accuracies.loc[is_outside, "domain"].iloc[0])
-        names[run.held_out] = in_words(name)
+        names[run.held_out] = domain_in_words(name)
     return names
 
 
-def in_words(domain: str) -> str:
+def domain_in_words(domain: str) -> str:
     """A domain in words: "75", digits turned by 75 degrees, is 75°, and "75 orange" 75°
     in orange.
     """
@@ -247,7 +247,7 @@ def _published_accuracies(figures: pd.DataFrame, unlike: str) -> pd.DataFrame:
     rows = []
     accuracies = published("domain_accuracies")
     for paper in accuracies[accuracies["model"].isin(MODELS)].to_dict("records"):
-        held_out = in_words(str(paper["held_out"]))
+        held_out = domain_in_words(str(paper["held_out"]))
         place = _place(paper["data"], paper["model"], held_out)
         row = {
             "place": f"{place} ({paper['source']})",

@@ -40,7 +40,10 @@ LABELS = {
     "class": "the class of the items",
     "domain": "the domain of the items",
     "hidden": "the parity of a digit, which was to be hidden",
-    "kept": "digit // 2, all but independent of the parity, which was not to be hidden",
+    "kept": (
+        "the pair that a digit is in (0-1 to 8-9), all but independent of the parity, "
+        "which was not to be hidden"
+    ),
 }
 TRAINING = {  # figures of the training of hidden features
     "reconstruction": "error of reconstruction",

@@ -8,7 +8,7 @@ are two studies:
     blocks  the latent blocks of models logged by the sweep domain-partition, which must run first: the information
             about class and domain that every family can use in each block
     hiding  features of digits trained to hide their parity from one family of networks: the information that every
-            family can use about the parity, and about digit // 2, which is nearly
+            family can use about the parity, and about the pair that a digit is in (0-1 to 8-9), which is nearly
             independent of it and not hidden
 """
 

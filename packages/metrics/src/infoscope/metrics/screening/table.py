@@ -639,7 +639,10 @@ def _candidates(
     candidates = []
     for name in names:
         missing = 1 - question.columns[name].known.mean()
-        (gaps if missing > MAX_MISSING else candidates).append(name)
+        if missing > MAX_MISSING:
+            gaps.append(name)
+        else:
+            candidates.append(name)
     if gaps:
         sentence = (
             f"Not candidates for selection, with more than {MAX_MISSING:.0%} missing "
